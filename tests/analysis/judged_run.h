@@ -5,15 +5,15 @@
 #include <vector>
 
 #include "analysis/findings/findings.h"
-#include "support/sample_run.h"
+#include "core/units.h"
+#include "step_events.h"
+#include "support/text.h"
 
 /// A made-up run of equal steps, each part of which a test can change, and its findings.
 namespace highwater::test {
 
 using namespace highwater::analysis;
 
-inline constexpr std::int64_t kMs = 1'000'000;
-inline constexpr std::uint64_t kMiB = 1024 * 1024;
 inline constexpr std::int64_t kStepMs = 50;
 inline constexpr std::uint64_t kRecommended = 1024 * kMiB;
 inline constexpr std::uint64_t kSystemMemory = 1536 * kMiB;
@@ -145,5 +145,11 @@ struct JudgedRun {
                                  kNoId, 1, events::Phase::Forward);
   }
 };
+
+inline std::vector<FindingKind> kindsOf(const Findings& findings) {
+  std::vector<FindingKind> kinds;
+  for (const Finding& each : findings.found) kinds.push_back(each.kind);
+  return kinds;
+}
 
 }  // namespace highwater::test

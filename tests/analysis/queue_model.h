@@ -143,12 +143,26 @@ class QueueModel {
   OwnedBatch batch_;
 };
 
+/// The time up to which a batch has all events.
+inline std::int64_t endOf(const OwnedBatch& batch) {
+  return batch.steps.back().begin_ns() + batch.steps.back().duration_ns();
+}
+
 /// Hello of a run on mps, whose device begins its work so.
 inline Hello helloOf(WorkStart start) {
   Hello hello;
   hello.device.selected = "mps";
   hello.workStart = start;
   return hello;
+}
+
+/// A store that has all events of a run on mps, whose device begins its work at once.
+inline analysis::LiveStore storeOf(OwnedBatch batch) {
+  analysis::LiveStore store;
+  store.apply(helloOf(WorkStart::kEager));
+  batch.completeUpToNs = endOf(batch);
+  store.apply(batch.view());
+  return store;
 }
 
 inline QueueModel runOf(const ModelStep& step, int steps = 12, int commitAfter = 0) {

@@ -8,6 +8,8 @@ namespace highwater::test {
 
 inline constexpr std::int64_t kMs = 1'000'000;
 inline constexpr ThreadId kAutogradThread = 2;
+/// Spans that a script names.
+inline constexpr NameId kEvaluation = 20, kAugment = 21;
 
 inline events::StepRecord stepAt(std::uint32_t step, std::int64_t beginMs, std::int64_t ms,
                                  std::uint32_t length = 64) {
@@ -47,6 +49,11 @@ inline void defineNames(analysis::LiveStore& store) {
   for (const OwnedMessage& message : makeSampleRun({.steps = 1})) {
     if (const auto* definitions = std::get_if<Definitions>(&message)) store.apply(*definitions);
   }
+}
+
+/// The length of every step of a run whose batches have one shape.
+inline std::uint32_t sameLength(std::uint32_t /*step*/) {
+  return 64;
 }
 
 }  // namespace highwater::test

@@ -13,14 +13,6 @@ using events::Phase;
 
 namespace {
 
-LiveStore storeOf(OwnedBatch batch) {
-  LiveStore store;
-  store.apply(helloOf(WorkStart::kEager));
-  batch.completeUpToNs = batch.steps.back().begin_ns() + batch.steps.back().duration_ns();
-  store.apply(batch.view());
-  return store;
-}
-
 double toModelMs(std::int64_t ns) {
   return static_cast<double>(ns) / kMs;
 }

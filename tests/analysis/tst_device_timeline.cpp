@@ -15,19 +15,6 @@ using events::Phase;
 
 namespace {
 
-/// The time up to which a batch has all events.
-std::int64_t endOf(const OwnedBatch& batch) {
-  return batch.steps.back().begin_ns() + batch.steps.back().duration_ns();
-}
-
-LiveStore storeOf(OwnedBatch batch) {
-  LiveStore store;
-  store.apply(helloOf(WorkStart::kEager));
-  batch.completeUpToNs = endOf(batch);
-  store.apply(batch.view());
-  return store;
-}
-
 double idleMs(const DeviceTimeline& device, std::int64_t beginNs, std::int64_t endNs) {
   const auto busy = device.busyShare(beginNs, endNs);
   return busy ? (1 - *busy) * static_cast<double>(endNs - beginNs) / kMs : -1;

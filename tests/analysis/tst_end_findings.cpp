@@ -1,8 +1,7 @@
 #include <QTest>
 
-#include "analysis/findings/findings.h"
 #include "core/exit_codes.h"
-#include "support/sample_run.h"
+#include "judged_run.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -11,6 +10,8 @@ using analysis::FindingKind;
 using analysis::Findings;
 using analysis::LiveStore;
 using events::MarkerKind;
+using test::contains;
+using test::kindsOf;
 
 namespace {
 
@@ -42,16 +43,6 @@ void end(LiveStore& store, RunEnd::Reason reason, int exitCode, const std::strin
   end.message = message;
   end.openOp = openOp;
   store.apply(end);
-}
-
-std::vector<FindingKind> kindsOf(const Findings& findings) {
-  std::vector<FindingKind> kinds;
-  for (const Finding& each : findings.found) kinds.push_back(each.kind);
-  return kinds;
-}
-
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -19,14 +19,6 @@ Findings findingsOf(const OwnedBatch& batch) {
   return findProblems(store);
 }
 
-ModelStep plainStep(std::int64_t deviceNsPerOp) {
-  ModelStep step;
-  for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
-    step.phases.push_back({phase, 10, 100'000, deviceNsPerOp});
-  }
-  return step;
-}
-
 /// Twenty steps of 10 ms that grow by 1 MiB each, as an op in each step's forward sees it.
 OwnedBatch growingRun(const std::function<std::uint32_t(std::uint32_t)>& length) {
   OwnedBatch batch;
@@ -46,10 +38,6 @@ void addOp(OwnedBatch& batch, std::uint32_t step, std::int64_t atMs, ModuleId mo
                          step, kRenorm, module, kNoId, kTrainingThread, 0, Phase::Forward, 0);
 }
 
-std::uint32_t same(std::uint32_t /*step*/) {
-  return 64;
-}
-
 }  // namespace
 
 class TestFindingEvidence : public QObject {
@@ -57,7 +45,7 @@ class TestFindingEvidence : public QObject {
 
  private slots:
   void hostBoundNamesTheCause() {
-    ModelStep step = plainStep(300'000);
+    ModelStep step = evenStep(300);
     step.assemblyNs = 40 * kMs;
     QueueModel model;
     for (int i = 0; i < 12; ++i) model.run(step);
@@ -97,7 +85,7 @@ class TestFindingEvidence : public QObject {
   }
 
   void slowLoggingMakesTheDeviceIdle() {
-    ModelStep step = plainStep(300'000);
+    ModelStep step = evenStep(300);
     step.readsLoss = true;
     step.logNs = 20 * kMs;
     const Findings findings = findingsOf(runOf(step).batch());
@@ -124,7 +112,7 @@ class TestFindingEvidence : public QObject {
   }
 
   void aFallbackNamesTheSwitchesOfAStep() {
-    ModelStep step = plainStep(1'000'000);
+    ModelStep step = evenStep(1000);
     step.fallbackNs = 10 * kMs;
     QueueModel model;
     for (int i = 0; i < 12; ++i) model.run(step);
@@ -135,7 +123,7 @@ class TestFindingEvidence : public QObject {
   }
 
   void growthNamesTheModuleThatKeepsIt() {
-    OwnedBatch batch = growingRun(same);
+    OwnedBatch batch = growingRun(sameLength);
     QVERIFY(findingsOf(batch).found.at(0).where.empty());
     for (std::uint32_t step = 2; step <= 20; ++step) {
       const std::uint64_t before = std::uint64_t{step + 9} << 20;

@@ -15,7 +15,7 @@ using namespace highwater::analysis;
 
 namespace {
 
-using Kinds = std::set<FindingKind>;
+using KindSet = std::set<FindingKind>;
 
 constexpr char kNoFloat64[] =
     "TypeError: Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't support "
@@ -23,14 +23,13 @@ constexpr char kNoFloat64[] =
 
 struct MadeRun {
   std::string name;
-  Kinds finds;
+  KindSet finds;
   JudgedRun run;
 };
 
-Kinds kindsOf(const JudgedRun& run) {
-  Kinds kinds;
-  for (const Finding& each : run.judge().found) kinds.insert(each.kind);
-  return kinds;
+KindSet kindsIn(const JudgedRun& run) {
+  const std::vector<FindingKind> kinds = kindsOf(run.judge());
+  return {kinds.begin(), kinds.end()};
 }
 
 JudgedRun withFallback() {
@@ -192,10 +191,6 @@ const Finding& only(const Findings& findings, FindingKind kind) {
   return none;
 }
 
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
 }  // namespace
 
 class TestFindingRules : public QObject {
@@ -203,7 +198,7 @@ class TestFindingRules : public QObject {
 
  private slots:
   void everyRuleFiresOnItsRunAndOnNoOther() {
-    Kinds covered;
+    KindSet covered;
     QString head = QStringLiteral("%1").arg(QString(), -28);
     for (std::size_t kind = 0; kind < kFindingKinds; ++kind) {
       head += QString::number(kind).rightJustified(3);
@@ -211,7 +206,7 @@ class TestFindingRules : public QObject {
     qInfo("%s", qPrintable(head));
     std::vector<std::string> wrong;
     for (const MadeRun& each : madeRuns()) {
-      const Kinds found = kindsOf(each.run);
+      const KindSet found = kindsIn(each.run);
       QString row = QString::fromStdString(each.name).leftJustified(28);
       for (std::size_t kind = 0; kind < kFindingKinds; ++kind) {
         row += found.contains(static_cast<FindingKind>(kind)) ? "  x" : "  .";
@@ -248,10 +243,10 @@ class TestFindingRules : public QObject {
     QVERIFY(found.gainMs && found.gainMs->high <= *found.waitsMs + 0.1);
     // Two slow steps are chance; steps of other shapes take as long as they take.
     run.moreAssemblyMs = [](std::uint32_t step) { return step % 20 == 5 ? 25 : 0; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     swing(run);
     run.length = [](std::uint32_t step) { return step % 8 == 5 ? 128 : 64; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
   }
 
   void aSmallBatchIsComparedWithALargerOne() {
@@ -264,19 +259,19 @@ class TestFindingRules : public QObject {
     QCOMPARE(found.gainMs->low, 37.5);
     // The last batches of epochs are shorter: nobody chose that.
     run.batchSize = [](std::uint32_t step) { return step % 4 == 0 ? 8 : 32; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     // The newest batch is the larger one; the other length is other work; hardly faster.
     run.batchSize = [](std::uint32_t step) { return step <= 20 ? 8 : 32; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     shrinkBatch(run);
     run.length = [](std::uint32_t step) { return step <= 20 ? 32 : 64; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     run.length = [](std::uint32_t) { return 64; };
     run.moreAssemblyMs = [](std::uint32_t step) { return step <= 20 ? 28 : 0; };
     run.stepMs = 20;
     run.deviceMs = 19;
     run.batchSize = [](std::uint32_t step) { return step <= 20 ? 16 : 8; };
-    QVERIFY(!kindsOf(run).contains(FindingKind::BatchTooSmall));
+    QVERIFY(!kindsIn(run).contains(FindingKind::BatchTooSmall));
   }
 
   void fragmentationIsNotTheGrowthOfNewShapes() {
@@ -287,10 +282,10 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.advice, "buckets"), found.advice.c_str());
     QVERIFY2(contains(found.evidence, "of 3 shapes"), found.evidence.c_str());
     run.length = [](std::uint32_t) { return 64; };  // no shape varies
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     fragment(run);
     run.current = [](std::uint32_t step) { return (100 + step) * kMiB; };  // it is in use
-    QCOMPARE(kindsOf(run), Kinds{FindingKind::MemoryGrowth});
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::MemoryGrowth});
   }
 
   void hiddenGrowthIsWhatTheDriverDoesNotCount() {
@@ -301,10 +296,10 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.evidence, "driver 200.0 MiB to 200.0 MiB"), found.evidence.c_str());
     // Grows once, and then stays; or grows as the driver does.
     run.footprint = [](std::uint32_t step) { return (step < 15 ? 500 : 800) * kMiB; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     growHidden(run);
     run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
   }
 
   void aCacheThatIsUsedIsNone() {
@@ -315,11 +310,11 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.evidence, "the most in use was 700.0 MiB, at step 10"),
              found.evidence.c_str());
     run.current = [](std::uint32_t step) { return (step % 10 == 0 ? 700 : 100) * kMiB; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
     run = {};  // 200 MiB for 90 is much, but little of 1 GiB
     run.driver = [](std::uint32_t) { return 190 * kMiB; };
     run.current = [](std::uint32_t) { return 92 * kMiB; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
   }
 
   void aHotMachineSaysHowLongAndWhatItChanged() {
@@ -392,7 +387,7 @@ class TestFindingRules : public QObject {
     run.pressure = [](std::uint32_t step) {
       return step == 9 ? events::Pressure::Critical : events::Pressure::Normal;
     };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
   }
 
   void aNonFiniteLossComesFirst() {
@@ -420,14 +415,14 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.advice, "bfloat16"), found.advice.c_str());
     // By autocast, and only while it is on: back in float32 before the loss was lost.
     run = changed(autocastToFloat16);
-    QCOMPARE(kindsOf(run), Kinds{FindingKind::Float16Unscaled});
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::Float16Unscaled});
     run.more.markers.emplace_back(JudgedRun::beginMs(22) * kMs, 3.0, 1.0, 22U, kNoId,
                                   events::MarkerKind::Precision);
-    QCOMPARE(kindsOf(run), Kinds{FindingKind::NonFiniteLoss});
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::NonFiniteLoss});
     // Without a lost loss float16 is no finding.
     run = changed(autocastToFloat16);
     run.loss = [](std::uint32_t) { return 1.0F; };
-    QVERIFY(kindsOf(run).empty());
+    QVERIFY(kindsIn(run).empty());
   }
 };
 

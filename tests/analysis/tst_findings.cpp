@@ -15,14 +15,6 @@ using namespace highwater::analysis;
 
 namespace {
 
-using Run = JudgedRun;
-
-std::vector<FindingKind> kindsOf(const Findings& findings) {
-  std::vector<FindingKind> kinds;
-  for (const Finding& finding : findings.found) kinds.push_back(finding.kind);
-  return kinds;
-}
-
 using Kinds = std::vector<FindingKind>;
 
 }  // namespace
@@ -32,23 +24,23 @@ class TestFindings : public QObject {
 
  private slots:
   void aCleanRunHasNone() {
-    const Findings findings = Run().judge();
+    const Findings findings = JudgedRun().judge();
     QCOMPARE(findings.steps, std::uint64_t{39});
     QVERIFY(findings.found.empty() && findings.accepted.empty());
   }
 
   /// A check in parts during a live run is of the steps that there were at its beginning.
   void aCheckOfAGrowingRunIsOfItsBeginning() {
-    Run run;
+    JudgedRun run;
     run.assemblyMs = 20;
     run.deviceMs = 25;
     for (std::uint32_t step = 1; step <= 40; ++step) {
-      Run::addFallback(run.more, step, Run::beginMs(step) + 25);
-      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 3, events::Phase::Forward,
-                   false);
+      JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 25);
+      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 3,
+                         events::Phase::Forward, false);
     }
     for (const std::optional<TimeRange>& range :
-         {std::optional<TimeRange>(), std::optional(Run::stepsFrom(5, 30))}) {
+         {std::optional<TimeRange>(), std::optional(JudgedRun::stepsFrom(5, 30))}) {
       LiveStore store;
       run.fill(store);
       const Findings direct = findProblems(store, range);
@@ -75,7 +67,7 @@ class TestFindings : public QObject {
   }
 
   void aFewStepsSayNothing() {
-    Run run;
+    JudgedRun run;
     run.steps = 5;
     run.assemblyMs = 30;
     run.deviceMs = 10;
@@ -84,12 +76,12 @@ class TestFindings : public QObject {
   }
 
   void aRangeHasTheFindingsOfItsSteps() {
-    Run run;
+    JudgedRun run;
     for (std::uint32_t step = 21; step <= 40; ++step) {
-      Run::addFallback(run.more, step, Run::beginMs(step) + 20);
+      JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 20);
     }
-    QVERIFY(run.judge(Run::stepsFrom(3, 20)).found.empty());
-    const Findings late = run.judge(Run::stepsFrom(21, 40));
+    QVERIFY(run.judge(JudgedRun::stepsFrom(3, 20)).found.empty());
+    const Findings late = run.judge(JudgedRun::stepsFrom(21, 40));
     QVERIFY(late.ofRange);
     QCOMPARE(late.steps, std::uint64_t{20});
     QCOMPARE(kindsOf(late), Kinds{FindingKind::Fallback});
@@ -97,23 +89,23 @@ class TestFindings : public QObject {
     QCOMPARE(late.found[0].count, std::uint64_t{20});
     QCOMPARE(late.found[0].firstStep, 21u);
     // Of 30 steps 10 fall back.
-    QCOMPARE(run.judge(Run::stepsFrom(1, 30)).found[0].waitsMs.value(), 10.0 * 10 / 29);
+    QCOMPARE(run.judge(JudgedRun::stepsFrom(1, 30)).found[0].waitsMs.value(), 10.0 * 10 / 29);
     // A step that the range cuts does not count, nor does the first of the run.
-    TimeRange cut = Run::stepsFrom(1, 30);
+    TimeRange cut = JudgedRun::stepsFrom(1, 30);
     cut.endNs -= 1;
     QCOMPARE(run.judge(cut).steps, std::uint64_t{28});
-    QCOMPARE(run.judge(Run::stepsFrom(10, 13)).steps, std::uint64_t{0});
+    QCOMPARE(run.judge(JudgedRun::stepsFrom(10, 13)).steps, std::uint64_t{0});
     // Of a range of all steps it finds what it finds without one.
-    const Findings all = run.judge(), whole = run.judge(Run::stepsFrom(1, 40));
+    const Findings all = run.judge(), whole = run.judge(JudgedRun::stepsFrom(1, 40));
     QCOMPARE(whole.steps, all.steps);
     QCOMPARE(whole.found.front().title, all.found.front().title);
   }
 
   void namesTheLongestOfItsEvents() {
-    Run run;
+    JudgedRun run;
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, step == 17 ? 9 : 5,
-                   events::Phase::Forward, false);
+      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, step == 17 ? 9 : 5,
+                         events::Phase::Forward, false);
     }
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
@@ -121,11 +113,12 @@ class TestFindings : public QObject {
   }
 
   void namesAFallbackWithItsCost() {
-    Run run;
+    JudgedRun run;
     for (std::uint32_t step = 1; step <= 40; ++step) {
-      Run::addFallback(run.more, step, Run::beginMs(step) + 5);
+      JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 5);
     }
-    Run::addFallback(run.more, 40, Run::beginMs(41) + 5);  // an evaluation after the last step
+    JudgedRun::addFallback(run.more, 40,
+                           JudgedRun::beginMs(41) + 5);  // an evaluation after the last step
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::Fallback});
     const Finding& found = findings.found.front();
@@ -145,9 +138,9 @@ class TestFindings : public QObject {
   }
 
   void anAcceptedFallbackIsNone() {
-    Run run;
-    Run::addFallback(run.more, 7, Run::beginMs(7));
-    Run::addFallback(run.more, 8, Run::beginMs(8));
+    JudgedRun run;
+    JudgedRun::addFallback(run.more, 7, JudgedRun::beginMs(7));
+    JudgedRun::addFallback(run.more, 8, JudgedRun::beginMs(8));
     run.accepted = {{"aten::embedding_renorm_", true, "rare", 1}};
     const Findings findings = run.judge();
     QVERIFY(findings.found.empty());
@@ -159,7 +152,7 @@ class TestFindings : public QObject {
   }
 
   void readingTheLossAtEachStepIsChatty() {
-    Run run;
+    JudgedRun run;
     run.lossEvery = 1;
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
@@ -172,21 +165,21 @@ class TestFindings : public QObject {
   }
 
   void anUnplannedSyncPointIsFoundWhereItCosts() {
-    Run run;
+    JudgedRun run;
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 20, events::Phase::Backward,
-                   false);
+      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 20,
+                         events::Phase::Backward, false);
     }
-    Run::addSync(run.more, 9, kCopy, events::SyncKind::CopyToHost, 1, events::Phase::Forward,
-                 false);
+    JudgedRun::addSync(run.more, 9, kCopy, events::SyncKind::CopyToHost, 1, events::Phase::Forward,
+                       false);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
     QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
   }
 
   void aScriptsReadAtEachStepIsChattyAndNamesItsLine() {
-    Run run = Run::ofScript();
-    for (std::uint32_t step = 1; step <= 40; ++step) Run::addRead(run.more, step, kTrainStep);
+    JudgedRun run = JudgedRun::ofScript();
+    for (std::uint32_t step = 1; step <= 40; ++step) JudgedRun::addRead(run.more, step, kTrainStep);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
     const Finding& found = findings.found.front();
@@ -196,9 +189,11 @@ class TestFindings : public QObject {
   }
 
   void aScriptsRareReadsAreSyncPointsOfTheirLines() {
-    Run run = Run::ofScript();
-    for (std::uint32_t step = 2; step <= 40; step += 2) Run::addRead(run.more, step, kTrainStep);
-    for (std::uint32_t step = 3; step <= 40; step += 4) Run::addRead(run.more, step, kForward);
+    JudgedRun run = JudgedRun::ofScript();
+    for (std::uint32_t step = 2; step <= 40; step += 2)
+      JudgedRun::addRead(run.more, step, kTrainStep);
+    for (std::uint32_t step = 3; step <= 40; step += 4)
+      JudgedRun::addRead(run.more, step, kForward);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), (Kinds{FindingKind::SyncPoint, FindingKind::SyncPoint}));
     QCOMPARE(findings.found[0].line, std::string("train.py:12"));
@@ -208,21 +203,21 @@ class TestFindings : public QObject {
   }
 
   void aConditionIsNoLogging() {
-    Run run = Run::ofScript();
+    JudgedRun run = JudgedRun::ofScript();
     for (std::uint32_t step = 1; step <= 40; ++step) {
-      Run::addRead(run.more, step, kTrainStep);
+      JudgedRun::addRead(run.more, step, kTrainStep);
       run.more.syncPoints.back().mutate_bytes(1);
     }
     QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::SyncPoint});
   }
 
   void aBackwardsFallbackNamesTheLineOfItsForward() {
-    Run run = Run::ofScript();
+    JudgedRun run = JudgedRun::ofScript();
     for (std::uint32_t step = 1; step <= 40; ++step) {
-      const std::int64_t atMs = Run::beginMs(step) + 5;
-      Run::addFallback(run.more, step, atMs);
+      const std::int64_t atMs = JudgedRun::beginMs(step) + 5;
+      JudgedRun::addFallback(run.more, step, atMs);
       run.more.fallbacks.back().mutate_call_site(kTrainStep);
-      Run::addFallback(run.more, step, atMs + 12);
+      JudgedRun::addFallback(run.more, step, atMs + 12);
       run.more.fallbacks.back().mutate_op(kMm);
     }
     const Findings findings = run.judge();
@@ -237,14 +232,14 @@ class TestFindings : public QObject {
 
   /// What is printed after a read costs time as well, which is not the wait's.
   void aGainIsAtMostTheWait() {
-    Run run;
+    JudgedRun run;
     run.lossEvery = 1000;
     run.deviceMs = 10;
     for (std::uint32_t step = 1; step <= 40; ++step) {
-      Run::addSync(run.more, step, kScalarRead, events::SyncKind::ScalarRead, 5,
-                   events::Phase::LossRead, false);
-      run.more.phases.emplace_back((Run::beginMs(step) + 10) * test::kMs, 25 * test::kMs, step, 1,
-                                   events::Phase::LossRead);
+      JudgedRun::addSync(run.more, step, kScalarRead, events::SyncKind::ScalarRead, 5,
+                         events::Phase::LossRead, false);
+      run.more.phases.emplace_back((JudgedRun::beginMs(step) + 10) * test::kMs, 25 * test::kMs,
+                                   step, 1, events::Phase::LossRead);
     }
     const Findings findings = run.judge();
     const auto logging =
@@ -260,21 +255,21 @@ class TestFindings : public QObject {
   }
 
   void theWorstComesFirst() {
-    Run run;
+    JudgedRun run;
     run.lossEvery = 1;
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      Run::addFallback(run.more, step, Run::beginMs(step) + 20);
+      JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 20);
     }
     QCOMPARE(kindsOf(run.judge()), (Kinds{FindingKind::Fallback, FindingKind::ChattyLogging}));
   }
 
   /// A wait that only moves elsewhere is minor, however long it is, and says why.
   void aGainWithinTheNoiseRanksLast() {
-    Run run;
+    JudgedRun run;
     run.lossEvery = 1;  // 5 ms a step
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      Run::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 30, events::Phase::Backward,
-                   false);
+      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 30,
+                         events::Phase::Backward, false);
     }
     run.current = [](std::uint32_t step) { return 100 * kMiB + step * 20 * 1024; };  // 2 %
     const Findings findings = run.judge();
@@ -292,7 +287,7 @@ class TestFindings : public QObject {
   }
 
   void anIdleDeviceIsHostBound() {
-    Run run;
+    JudgedRun run;
     run.assemblyMs = 30;
     run.deviceMs = 18;
     const Findings findings = run.judge();
@@ -307,7 +302,7 @@ class TestFindings : public QObject {
   }
 
   void whatEachStepLeavesBehindIsGrowth() {
-    Run run;
+    JudgedRun run;
     run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::MemoryGrowth});
@@ -321,7 +316,7 @@ class TestFindings : public QObject {
   }
 
   void driverThatGrowsWithShapesIsFound() {
-    Run run;
+    JudgedRun run;
     run.length = [](std::uint32_t step) { return 8 + step; };
     run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
     const Findings findings = run.judge();
@@ -333,13 +328,13 @@ class TestFindings : public QObject {
 
   /// The settings of a sweep are not shapes of the data.
   void shapesThatWereSetAreNoGrowth() {
-    Run run;
+    JudgedRun run;
     run.length = [](std::uint32_t step) { return 8 + step; };
     run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
     QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::ShapeGrowth});
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      run.more.markers.emplace_back(Run::beginMs(step) * kMs + 1, 7 + step, 8 + step, step, kNoId,
-                                    events::MarkerKind::SequenceLength);
+      run.more.markers.emplace_back(JudgedRun::beginMs(step) * kMs + 1, 7 + step, 8 + step, step,
+                                    kNoId, events::MarkerKind::SequenceLength);
     }
     for (const Finding& finding : run.judge().found) {
       QVERIFY(finding.kind != FindingKind::ShapeGrowth &&
@@ -348,7 +343,7 @@ class TestFindings : public QObject {
   }
 
   void driverCloseToRecommendedIsNearTheLimit() {
-    Run run;
+    JudgedRun run;
     run.driver = [](std::uint32_t step) { return (step == 20 ? 950 : 700) * kMiB; };
     run.current = [](std::uint32_t) { return 650 * kMiB; };
     const Findings findings = run.judge();

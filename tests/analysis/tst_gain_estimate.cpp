@@ -18,9 +18,9 @@ using events::Phase;
 namespace {
 
 /// In ms: the model queues whole ops, the estimate queues evenly.
-constexpr double kRounding = 0.25;
+constexpr double kModelRounding = 0.25;
 /// Of an estimate with two waits, after each of which the device is assumed to start again.
-constexpr double kRestarts = kRounding + 2 * GainEstimator::kRestartNs / kNsPerMs;
+constexpr double kRestarts = kModelRounding + 2 * GainEstimator::kRestartNs / kNsPerMs;
 
 /// Time of a step in the long run, in ms.
 double stepMs(const QueueModel& model) {
@@ -98,7 +98,7 @@ class TestGainEstimate : public QObject {
     const Gain gain = gainOf(model.batch(), withoutReads(model.batch()));
     QVERIFY2(gain.estimate < kRestarts, text(gain, 0));
     // While the host queues the first phase, 1 ms, the device may have been idle.
-    QVERIFY2(gain.high < 1 + kRounding, text(gain, 0));
+    QVERIFY2(gain.high < 1 + kModelRounding, text(gain, 0));
   }
 
   void whatTheHostDoesWhileTheDeviceIsIdleIsGained() {
@@ -117,7 +117,7 @@ class TestGainEstimate : public QObject {
     const QueueModel model = runOf(step, 40);
     const Gain gain = gainOf(model.batch(), withoutFallbacks(model.batch()));
     QVERIFY2(std::abs(gain.estimate - 5) < kRestarts, text(gain, 5));
-    QVERIFY2(gain.low < kRounding && gain.high < 6 + kRounding, text(gain, 5));
+    QVERIFY2(gain.low < kModelRounding && gain.high < 6 + kModelRounding, text(gain, 5));
   }
 
   /// 40 ms to assemble a batch, of which the device works 10.
@@ -158,7 +158,7 @@ class TestGainEstimate : public QObject {
     const Gain gain = gainOf(model.batch(), all);
     const double idle = stepMs(model) - 30;  // 30 ops of 1 ms
     QVERIFY2(gain.estimate <= idle + kRestarts, text(gain, idle));
-    QVERIFY2(gain.high < 3 + kRounding, text(gain, idle));  // the host queues for 3 ms
+    QVERIFY2(gain.high < 3 + kModelRounding, text(gain, idle));  // the host queues for 3 ms
   }
 
   /// Of a long run only some steps are replayed, from all parts of it.
@@ -255,12 +255,12 @@ class TestGainEstimate : public QObject {
       const Gain gain = gainOf(model.batch(), fix(model.batch()));
       const QByteArray what = "round " + QByteArray::number(round) + ": " + text(gain, truth);
       QVERIFY2(gain.low <= gain.estimate && gain.estimate <= gain.high, what);
-      QVERIFY2(gain.low <= truth + kRounding && truth <= gain.high + kRounding, what);
+      QVERIFY2(gain.low <= truth + kModelRounding && truth <= gain.high + kModelRounding, what);
       const auto& steps = model.batch().steps;
       const double idle =
           static_cast<double>(model.idleNs(steps[1].begin_ns(), steps.back().begin_ns())) / kMs /
           static_cast<double>(steps.size() - 2);
-      QVERIFY2(truth <= idle + kRounding, what);
+      QVERIFY2(truth <= idle + kModelRounding, what);
       if (step.deviceSpan) {
         QVERIFY2(std::abs(gain.estimate - truth) <= std::max(0.2 * truth, 1.0), what);
       }

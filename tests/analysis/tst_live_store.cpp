@@ -4,7 +4,7 @@
 
 #include "analysis/live_store.h"
 #include "core/units.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -13,35 +13,22 @@ using analysis::LiveStore;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-
 events::MemorySample memoryAt(std::int64_t ms, std::uint64_t current) {
   return {ms * kMs, current, current * 2, 1000, events::SampleOrigin::Timer};
 }
 
-events::StepRecord step(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs) {
-  return {beginMs * kMs, durationMs * kMs, 1, 1, -1, number, 16, 64, 1024, 0, 0, 0};
+events::SyncPoint nonzeroAt(std::uint32_t step, std::int64_t beginMs, std::int64_t ms,
+                            bool deliberate, events::SyncKind kind = events::SyncKind::Nonzero) {
+  return syncAt(step, kind, events::Phase::Backward, beginMs, ms, deliberate);
 }
 
-events::SyncPoint sync(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs,
-                       bool deliberate, events::SyncKind kind = events::SyncKind::Nonzero) {
-  return {beginMs * kMs, durationMs * kMs,        8,         number, kNonzero, kNoId, kNoId, 1,
-          kind,          events::Phase::Backward, deliberate};
-}
-
-events::FallbackEvent fallback(std::uint32_t number, std::int64_t beginMs,
-                               std::int64_t durationMs) {
-  return {beginMs * kMs,         durationMs * kMs, 0, 1, 1, number, kRenorm, kNoId, kNoId, 1,
-          events::Phase::Forward};
+events::FallbackEvent forwardFallbackAt(std::uint32_t step, std::int64_t beginMs, std::int64_t ms) {
+  return fallbackAt(step, events::Phase::Forward, beginMs, ms, 0);
 }
 
 events::Marker marker(events::MarkerKind kind, double before = 0, double after = 0,
                       NameId text = kNoId, std::int64_t ms = 0) {
   return {ms * kMs, before, after, 1, text, kind};
-}
-
-void apply(LiveStore& store, const OwnedBatch& batch) {
-  store.apply(batch.view());
 }
 
 }  // namespace
@@ -111,7 +98,7 @@ class TestLiveStore : public QObject {
     QCOMPARE(store.revision(), 0u);
     store.apply(Hello{});
     QCOMPARE(store.revision(), 1u);
-    apply(store, {});
+    store.apply(OwnedBatch().view());
     QCOMPARE(store.revision(), 2u);
   }
 
@@ -121,7 +108,7 @@ class TestLiveStore : public QObject {
     for (const std::int64_t ms : {10, 30, 20, 50, 40, 45, 5}) {
       batch.memorySamples.push_back(memoryAt(ms, static_cast<std::uint64_t>(ms)));
     }
-    apply(store, batch);
+    store.apply(batch.view());
     const auto& memory = store.memory();
     QCOMPARE(memory.timesNs.size(), 7u);
     QVERIFY(std::is_sorted(memory.timesNs.begin(), memory.timesNs.end()));
@@ -136,7 +123,7 @@ class TestLiveStore : public QObject {
     OwnedBatch batch;
     batch.systemSamples.emplace_back(20 * kMs, 5, -1, 0, 37.5f, events::Pressure::Warning);
     batch.systemSamples.emplace_back(10 * kMs, -1, 7, -1, -1, events::Pressure::Unknown);
-    apply(store, batch);
+    store.apply(batch.view());
     const auto& system = store.system();
     QVERIFY(std::isnan(system.footprint[0]));
     QCOMPARE(system.available[0], 7.0);
@@ -168,7 +155,7 @@ class TestLiveStore : public QObject {
     sample(3100, 10'000, 10'000);
     sample(3200, 0, 0);    // a counter that counts back
     sample(3300, -1, -1);  // unknown
-    apply(store, batch);
+    store.apply(batch.view());
     const auto& machine = store.machine();
     for (std::size_t row = 0; row < 10; ++row) QVERIFY(std::isnan(machine.swapRate[row]));
     QCOMPARE(machine.swapRate[10], 10'000.0);
@@ -196,10 +183,10 @@ class TestLiveStore : public QObject {
     // Every step, every other step, and every step again; the move of a batch stays planned.
     for (const std::uint32_t number : {1, 2, 3, 5, 7, 8}) {
       OwnedBatch batch;
-      batch.steps = {step(number, (number - 1) * 100, 100)};
+      batch.steps = {stepAt(number, (number - 1) * 100, 100)};
       batch.syncPoints = {read(number, events::Phase::LossRead),
                           read(number, events::Phase::DeviceMove)};
-      apply(store, batch);
+      store.apply(batch.view());
     }
     std::vector<int> planned;
     for (const auto& each : store.syncPoints()) planned.push_back(each.deliberate());
@@ -218,24 +205,25 @@ class TestLiveStore : public QObject {
   void lostTimeOfAStep() {
     LiveStore store;
     OwnedBatch before;  // arrives before its step's record
-    before.fallbacks = {fallback(1, 10, 3), fallback(0, 12, 100)};
-    before.syncPoints = {sync(1, 20, 2, false), sync(1, 23, 50, true),
-                         sync(1, 24, 60, false, events::SyncKind::Fallback),
-                         sync(2, 120, 7, false)};
-    apply(store, before);
+    before.fallbacks = {forwardFallbackAt(1, 10, 3), forwardFallbackAt(0, 12, 100)};
+    before.syncPoints = {nonzeroAt(1, 20, 2, false), nonzeroAt(1, 23, 50, true),
+                         nonzeroAt(1, 24, 60, false, events::SyncKind::Fallback),
+                         nonzeroAt(2, 120, 7, false)};
+    store.apply(before.view());
     OwnedBatch record;  // in the same batch, steps stand before the others
-    record.steps = {step(1, 0, 100)};
-    record.fallbacks = {fallback(1, 30, 4)};
-    apply(store, record);
+    record.steps = {stepAt(1, 0, 100)};
+    record.fallbacks = {forwardFallbackAt(1, 30, 4)};
+    store.apply(record.view());
     QCOMPARE(store.steps().fallbackMs[0], 7.0);
     QCOMPARE(store.steps().unplannedSyncMs[0], 2.0);
     OwnedBatch late;  // another thread's events, after the record
-    late.steps = {step(2, 100, 100), step(5, 300, 100)};
-    late.fallbacks = {fallback(1, 40, 5), fallback(4, 250, 9)};
-    apply(store, late);
+    late.steps = {stepAt(2, 100, 100), stepAt(5, 300, 100)};
+    late.fallbacks = {forwardFallbackAt(1, 40, 5), forwardFallbackAt(4, 250, 9)};
+    store.apply(late.view());
     OwnedBatch later;
-    later.syncPoints = {sync(1, 50, 6, false), sync(3, 210, 9, false), sync(5, 310, 11, false)};
-    apply(store, later);
+    later.syncPoints = {nonzeroAt(1, 50, 6, false), nonzeroAt(3, 210, 9, false),
+                        nonzeroAt(5, 310, 11, false)};
+    store.apply(later.view());
     QCOMPARE(store.steps().fallbackMs[0], 12.0);
     QCOMPARE(store.steps().unplannedSyncMs[0], 8.0);
     QCOMPARE(store.steps().unplannedSyncMs[1], 7.0);
@@ -246,13 +234,13 @@ class TestLiveStore : public QObject {
   void deviceSpansJoinTheirSteps() {
     LiveStore store;
     OwnedBatch batch;
-    batch.steps = {step(1, 0, 10), step(2, 10, 10), step(4, 20, 10)};
+    batch.steps = {stepAt(1, 0, 10), stepAt(2, 10, 10), stepAt(4, 20, 10)};
     batch.deviceSpans.emplace_back(15 * kMs, 9 * kMs, 1);
-    apply(store, batch);
+    store.apply(batch.view());
     OwnedBatch later;
     later.deviceSpans.emplace_back(35 * kMs, 8 * kMs, 4);
     later.deviceSpans.emplace_back(36 * kMs, 7 * kMs, 5);  // of a step that does not exist
-    apply(store, later);
+    store.apply(later.view());
     QCOMPARE(store.steps().deviceMs.size(), 3u);
     QCOMPARE(store.steps().deviceMs[0], 9.0);
     QVERIFY(std::isnan(store.steps().deviceMs[1]));
@@ -262,8 +250,8 @@ class TestLiveStore : public QObject {
   void tokensPerSecond() {
     LiveStore store;
     OwnedBatch batch;
-    batch.steps = {step(1, 0, 500), step(2, 600, 0)};
-    apply(store, batch);
+    batch.steps = {stepAt(1, 0, 500), stepAt(2, 600, 0)};
+    store.apply(batch.view());
     QCOMPARE(store.steps().tokensPerS[0], 2048.0);
     QVERIFY(std::isnan(store.steps().tokensPerS[1]));
   }
@@ -279,7 +267,7 @@ class TestLiveStore : public QObject {
                                loss, 1, 0);
       ++number;
     }
-    apply(store, batch);
+    store.apply(batch.view());
     QCOMPARE(store.steps().loss.size(), 4u);
     QCOMPARE(store.steps().loss[0], 0.5);
     for (std::size_t row = 1; row < 4; ++row) QVERIFY(std::isnan(store.steps().loss[row]));
@@ -296,7 +284,7 @@ class TestLiveStore : public QObject {
     batch.markers = {marker(events::MarkerKind::BatchSize, 16, 32),
                      marker(events::MarkerKind::LossInterval, 10, 5),
                      marker(events::MarkerKind::SequenceLength, 64, -1)};
-    apply(store, batch);
+    store.apply(batch.view());
     QVERIFY(store.knobs() == (Knobs{32, 64, 5}));
   }
 
@@ -385,7 +373,7 @@ class TestLiveStore : public QObject {
     batch.openSpans.emplace_back(now - 300 * kMs, now, 61, kRenorm, 1, 2, events::Phase::Forward);
     batch.openSpans.emplace_back(now - 350 * kMs, now, 61, kNonzero, 1, 1, events::Phase::Forward);
     batch.heartbeats.emplace_back(now, 61, 0);
-    apply(store, batch);
+    store.apply(batch.view());
     QVERIFY(store.openSpan());
     QCOMPARE(store.name(store.openSpan()->span.name()), "aten::embedding_renorm_");
     // The end of the run does not close it.
@@ -399,30 +387,30 @@ class TestLiveStore : public QObject {
       OwnedBatch batch;
       batch.completeUpToNs = 1000 * kMs;
       batch.openSpans.emplace_back(800 * kMs, 990 * kMs, 3, kNonzero, 1, 0, events::Phase::Forward);
-      apply(store, batch);
+      store.apply(batch.view());
       return store;
     };
     LiveStore store = withOpenSpan();
     QVERIFY(store.openSpan());
     OwnedBatch finished;
-    finished.steps = {step(3, 700, 400)};
-    apply(store, finished);
+    finished.steps = {stepAt(3, 700, 400)};
+    store.apply(finished.view());
     QVERIFY(!store.openSpan());
 
     store = withOpenSpan();
     OwnedBatch same;
     same.heartbeats.emplace_back(1100 * kMs, 3, 0);
-    apply(store, same);
+    store.apply(same.view());
     QVERIFY(store.openSpan());
     OwnedBatch progressed;
     progressed.heartbeats.emplace_back(1200 * kMs, 4, 0);
-    apply(store, progressed);
+    store.apply(progressed.view());
     QVERIFY(!store.openSpan());
 
     store = withOpenSpan();
     OwnedBatch silent;
     silent.completeUpToNs = 2500 * kMs;
-    apply(store, silent);
+    store.apply(silent.view());
     QVERIFY(!store.openSpan());
   }
 
@@ -431,16 +419,16 @@ class TestLiveStore : public QObject {
     OwnedBatch batch;
     batch.markers = {marker(events::MarkerKind::Paused, 0, 0, kNoId, 10)};
     batch.heartbeats.emplace_back(5 * kMs, 7, 0);
-    apply(store, batch);
+    store.apply(batch.view());
     QVERIFY(store.paused());  // the marker is the newer one, whatever the order in the batch
     QCOMPARE(store.runningStep(), 7u);
     OwnedBatch resumed;
     resumed.markers = {marker(events::MarkerKind::Resumed, 0, 0, kNoId, 20)};
-    apply(store, resumed);
+    store.apply(resumed.view());
     QVERIFY(!store.paused());
     OwnedBatch paused;
     paused.heartbeats.emplace_back(30 * kMs, 8, 1);
-    apply(store, paused);
+    store.apply(paused.view());
     QVERIFY(store.paused());
     QCOMPARE(store.runningStep(), 8u);
   }
@@ -451,7 +439,7 @@ class TestLiveStore : public QObject {
     batch.drops.emplace_back(5 * kMs, 10, events::EventKind::MemorySample);
     batch.drops.emplace_back(6 * kMs, 1, events::EventKind::SyncPoint);
     batch.drops.emplace_back(7 * kMs, 2, events::EventKind::MemorySample);
-    apply(store, batch);
+    store.apply(batch.view());
     QCOMPARE(store.dropped(), 13u);
     QCOMPARE(store.droppedByKind().at(events::EventKind::MemorySample), 12u);
     QCOMPARE(store.drops().size(), 3u);
@@ -461,8 +449,8 @@ class TestLiveStore : public QObject {
   void lanesPointToEvents() {
     LiveStore store;
     OwnedBatch batch;
-    batch.syncPoints = {sync(1, 50, 5, true), sync(1, 20, 5, false)};
-    apply(store, batch);
+    batch.syncPoints = {nonzeroAt(1, 50, 5, true), nonzeroAt(1, 20, 5, false)};
+    store.apply(batch.view());
     const auto& lane = store.syncLane();
     QCOMPARE(lane[0].payload, 1u);
     QCOMPARE(lane[1].payload, 0u);

@@ -2,7 +2,7 @@
 
 #include "analysis/lost_time_lines.h"
 #include "core/names.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -11,16 +11,15 @@ using namespace highwater::analysis;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr NameId kItem = 2, kEvaluation = 3, kAugment = 4;
+constexpr NameId kItem = 2;
 /// The same line, called from two places, and a line that calls a library.
 constexpr CallSiteId kFirst = 3, kSecond = 5, kTrainer = 6;
 
-struct Run {
+struct LineRun {
   LiveStore store;
   OwnedBatch batch;
 
-  Run() {
+  LineRun() {
     store.apply(
         Definitions{{{kItem, "aten::_local_scalar_dense"},
                      {kEvaluation, kEvaluationSpan},
@@ -51,7 +50,7 @@ class TestLostTimeLines : public QObject {
 
  private slots:
   void hasARowForEachLine() {
-    Run run;
+    LineRun run;
     run.wait(0, 3, kFirst);
     run.wait(5, 4, kSecond);  // the same line of another caller
     run.wait(10, 5, kTrainer);
@@ -69,7 +68,7 @@ class TestLostTimeLines : public QObject {
   }
 
   void tellsPlannedFromUnplanned() {
-    Run run;
+    LineRun run;
     run.wait(0, 3, kFirst);
     run.wait(5, 4, kFirst, true);
     const auto waits = run.lines().waits;
@@ -79,7 +78,7 @@ class TestLostTimeLines : public QObject {
   }
 
   void namesTheEvaluationAndTheScriptsOwnPhases() {
-    Run run;
+    LineRun run;
     run.wait(1, 4, kFirst, true);
     run.wait(11, 3, kFirst);
     run.wait(21, 2, kFirst);
@@ -93,7 +92,7 @@ class TestLostTimeLines : public QObject {
   }
 
   void fallbacksToo() {
-    Run run;
+    LineRun run;
     run.batch.fallbacks.emplace_back(0, 5 * kMs, kMs, 100, 50, 1, kItem, kNoId, kFirst,
                                      kTrainingThread, events::Phase::Forward);
     run.batch.fallbacks.emplace_back(9 * kMs, 5 * kMs, kMs, 100, 50, 1, kItem, kNoId, kTrainer,

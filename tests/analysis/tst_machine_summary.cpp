@@ -3,17 +3,16 @@
 #include <random>
 
 #include "analysis/machine_summary.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
 using events::PowerMode;
 using events::ThermalState;
+using test::kMs;
 
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 void addSample(test::OwnedBatch& batch, std::int64_t ms, ThermalState thermal,
                PowerMode power = PowerMode::Unknown, std::int64_t bytes = -1) {

@@ -35,10 +35,6 @@ std::optional<MemoryGrowth> growthOf(std::uint32_t steps,
   return memoryGrowth(store);
 }
 
-std::uint32_t same(std::uint32_t /*step*/) {
-  return 64;
-}
-
 }  // namespace
 
 class TestMemoryGrowth : public QObject {
@@ -47,7 +43,7 @@ class TestMemoryGrowth : public QObject {
  private slots:
   void isWhatAStepLeaves() {
     const auto growth = growthOf(
-        40, [](auto step) { return kBase + step * 4096; }, same);
+        40, [](auto step) { return kBase + step * 4096; }, sameLength);
     QCOMPARE(growth->pairs, std::uint64_t{38});  // without the first
     QCOMPARE(growth->medianBytes, 4096.0);
     QCOMPARE(growth->slopeBytes, 4096.0);
@@ -55,16 +51,16 @@ class TestMemoryGrowth : public QObject {
 
   void whatComesOnceIsNone() {
     const auto growth = growthOf(
-        40, [](auto step) { return step < 20 ? kBase : 3 * kBase; }, same);
+        40, [](auto step) { return step < 20 ? kBase : 3 * kBase; }, sameLength);
     QCOMPARE(growth->medianBytes, 0.0);
     const auto first = growthOf(
-        40, [](auto step) { return step < 2 ? 0 : kBase; }, same);
+        40, [](auto step) { return step < 2 ? 0 : kBase; }, sameLength);
     QCOMPARE(first->slopeBytes, 0.0);
   }
 
   void aLeakEveryFewStepsShowsInTheLongRun() {
     const auto growth = growthOf(
-        40, [](auto step) { return kBase + step / 4 * 4000; }, same);
+        40, [](auto step) { return kBase + step / 4 * 4000; }, sameLength);
     QCOMPARE(growth->medianBytes, 0.0);
     QVERIFY(std::fabs(growth->slopeBytes - 1000) < 50);
   }
@@ -85,9 +81,9 @@ class TestMemoryGrowth : public QObject {
     QVERIFY(!growthOf(
         40, [](auto) { return kBase; }, [](auto step) { return step; }));
     QVERIFY(!growthOf(
-        2, [](auto) { return kBase; }, same));
+        2, [](auto) { return kBase; }, sameLength));
     QVERIFY(!growthOf(
-        0, [](auto) { return kBase; }, same));
+        0, [](auto) { return kBase; }, sameLength));
   }
 
   void theAllocatorsOwnReadingComesFirst() {

@@ -2,7 +2,7 @@
 
 #include "analysis/named_phases.h"
 #include "core/names.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -11,14 +11,13 @@ using namespace highwater::analysis;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-constexpr NameId kEvaluation = 2, kAugment = 3, kSave = 4;
+constexpr NameId kSave = 4;
 
-struct Run {
+struct NamedRun {
   LiveStore store;
   OwnedBatch batch;
 
-  Run() {
+  NamedRun() {
     store.apply(Definitions{
         {{kEvaluation, kEvaluationSpan}, {kAugment, "augment"}, {kSave, "save"}}, {}, {}, {}});
   }
@@ -45,12 +44,12 @@ class TestNamedPhases : public QObject {
   }
 
   void anEvaluationIsNoPhaseOfTheScripts() {
-    Run run;
+    NamedRun run;
     QVERIFY(!namesPhases(run.store));
     run.span(0, 5, 8, kEvaluation);
     run.store.apply(run.batch.view());
     QVERIFY(!namesPhases(run.store));
-    Run other;
+    NamedRun other;
     other.span(0, 5, 8, kEvaluation);
     other.span(10, 5, 9, kAugment);
     other.store.apply(other.batch.view());
@@ -58,7 +57,7 @@ class TestNamedPhases : public QObject {
   }
 
   void countsEvaluationsAndTheirWaits() {
-    Run run;
+    NamedRun run;
     for (const int part : {0, 1, 2}) run.span(10 * part, 5, 8, kEvaluation, part > 0);
     run.span(100, 5, 16, kEvaluation);
     run.wait(1, 2);
@@ -74,7 +73,7 @@ class TestNamedPhases : public QObject {
 
   /// A phase that another one interrupts comes in several spans.
   void addsUpThePhasesOfTheScript() {
-    Run run;
+    NamedRun run;
     run.span(0, 2, 1, kAugment);
     run.span(5, 3, 1, kAugment, true);
     run.span(10, 2, 2, kAugment);
@@ -97,7 +96,7 @@ class TestNamedPhases : public QObject {
     summary.phaseMs[static_cast<std::size_t>(events::Phase::Backward)] = 20;
     QCOMPARE(shareOutsidePhases(summary), 0.5);
 
-    Run run;
+    NamedRun run;
     QVERIFY(phaseNamingHint(run.store, summary).empty());  // not a script
     RunDescription script;
     script.ownScript = true;
@@ -110,7 +109,7 @@ class TestNamedPhases : public QObject {
     mostlyPhases.phaseMs[static_cast<std::size_t>(events::Phase::Backward)] = 21;
     QVERIFY(phaseNamingHint(run.store, mostlyPhases).empty());
 
-    Run named;
+    NamedRun named;
     named.store.apply(script);
     named.span(0, 5, 1, kAugment);
     named.store.apply(named.batch.view());
@@ -118,7 +117,7 @@ class TestNamedPhases : public QObject {
   }
 
   void findsTheSpanAtATime() {
-    Run run;
+    NamedRun run;
     run.span(10, 5, 1, kAugment);
     run.store.apply(run.batch.view());
     QVERIFY(!namedSpanAt(run.store, 10 * kMs - 1));

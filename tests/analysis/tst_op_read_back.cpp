@@ -6,11 +6,10 @@
 #include "analysis/live_store.h"
 #include "analysis/op_times.h"
 #include "support/sample_run.h"
+#include "support/test_program.h"
 
 #if defined(__GLIBC__)
 #include <malloc.h>
-
-#include "support/test_program.h"
 #endif
 
 using namespace highwater;

@@ -3,7 +3,7 @@
 #include <random>
 
 #include "analysis/op_times.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -17,26 +17,12 @@ events::OpSpan op(NameId name, std::int64_t beginNs, std::int64_t durationNs, st
   return {beginNs, durationNs, -1, grownBytes, step, name, module, kNoId, thread, depth, phase, 0};
 }
 
-void apply(LiveStore& store, const test::OwnedBatch& batch) {
-  store.apply(Message(batch.view()));
-}
-
 const OpTime* find(const std::vector<OpTime>& times, const std::string& name) {
   for (const OpTime& time : times) {
     if ((time.op.empty() ? time.module : time.op) == name) return &time;
   }
   return nullptr;
 }
-
-/// A store that knows the names of the sample run.
-struct Named {
-  LiveStore store;
-  Named() {
-    for (const test::OwnedMessage& message : test::makeSampleRun({.steps = 1, .ended = false})) {
-      if (const auto* names = std::get_if<Definitions>(&message)) store.apply(*names);
-    }
-  }
-};
 
 }  // namespace
 
@@ -45,20 +31,22 @@ class TestOpTimes : public QObject {
 
  private slots:
   void selfTimeIsLessWhatLiesWithin() {
-    Named named;
+    LiveStore store;
+    test::defineNames(store);
     test::OwnedBatch batch;
     // Two nested calls, one of which contains a third; another thread does not count.
     batch.ops = {op(test::kMm, 120, 10, 2), op(test::kMm, 110, 30, 1), op(test::kMm, 150, 20, 1),
                  op(test::kMm, 110, 90, 1, 1, 2), op(test::kLinear, 100, 100, 0)};
-    apply(named.store, batch);
-    const OpColumns& ops = named.store.ops();
+    store.apply(batch.view());
+    const OpColumns& ops = store.ops();
     QCOMPARE(ops.selfNs(*ops.at(4)), std::int64_t{50});
     QCOMPARE(ops.selfNs(*ops.at(1)), std::int64_t{20});
     QCOMPARE(ops.selfNs(*ops.at(0)), std::int64_t{10});
   }
 
   void anEvaluationsOpsAreOfNoStep() {
-    Named named;
+    LiveStore store;
+    test::defineNames(store);
     test::OwnedBatch batch;
     for (const std::uint32_t step : {1U, 2U}) {
       batch.ops.push_back(op(test::kMm, step * 1000, 10, 0, step));
@@ -67,23 +55,24 @@ class TestOpTimes : public QObject {
       batch.ops.push_back(
           op(test::kMm, 3000 + i * 100, 10, 0, 2, 1, test::kLayer1, 0, events::Phase::None));
     }
-    apply(named.store, batch);
-    const OpTimes times = RunningOpTimes(&named.store).update();
+    store.apply(batch.view());
+    const OpTimes times = RunningOpTimes(&store).update();
     QCOMPARE(times.byOp[0].count, std::uint64_t{7});
     QCOMPARE(times.byOp[0].inSteps, std::uint64_t{2});
     QCOMPARE(times.byModule[0].inSteps, std::uint64_t{2});
     // A program without phases: only the step number is known.
-    QCOMPARE(opTimesIn(named.store, {3000, 4000}).byOp[0].inSteps, std::uint64_t{5});
+    QCOMPARE(opTimesIn(store, {3000, 4000}).byOp[0].inSteps, std::uint64_t{5});
   }
 
   void totalsByOpAndByModule() {
-    Named named;
+    LiveStore store;
+    test::defineNames(store);
     test::OwnedBatch batch;
     batch.ops = {op(test::kMm, 110, 30, 1, 1, 1, test::kLayer1, 64),
                  op(test::kLinear, 100, 100, 0, 1, 1, test::kEncoder, 32),
                  op(test::kMm, 310, 50, 0, 2, 1, kNoId, 128)};
-    apply(named.store, batch);
-    RunningOpTimes running(&named.store);
+    store.apply(batch.view());
+    RunningOpTimes running(&store);
     const OpTimes times = running.update();
     QCOMPARE(times.steps, std::uint64_t{2});
     QCOMPARE(times.selfNs, std::int64_t{150});
@@ -99,7 +88,7 @@ class TestOpTimes : public QObject {
     QVERIFY(encoder);
     QCOMPARE(encoder->selfNs, std::int64_t{70});
     QCOMPARE(encoder->count, std::uint64_t{1});
-    const OpTimes part = opTimesIn(named.store, {300, 400});
+    const OpTimes part = opTimesIn(store, {300, 400});
     QCOMPARE(part.byOp.size(), std::size_t{1});
     QCOMPARE(part.steps, std::uint64_t{1});
   }
@@ -130,8 +119,8 @@ class TestOpTimes : public QObject {
   /// On two threads, so that ops do not arrive in order of time, and more than a few leaves of
   /// them.
   void aRangeIsAsAWalkOverItsOps() {
-    Named named;
-    LiveStore& store = named.store;
+    LiveStore store;
+    test::defineNames(store);
     RunningOpTimes running(&store);
     std::mt19937 random(9);
     const std::array<NameId, 3> names = {test::kMm, test::kLinear, test::kCopy};
@@ -148,7 +137,7 @@ class TestOpTimes : public QObject {
         batch.ops.push_back(op(names[random() % 3], beginNs, 1 + random() % 15, i % 4 == 0, number,
                                thread, modules[random() % 3], random() % 100, phase));
       }
-      apply(store, batch);
+      store.apply(batch.view());
       if (step % 7 == 0) (void)running.update();
       if (step % 20 != 0) continue;
       for (int i = 0; i < 20; ++i) {
@@ -179,7 +168,8 @@ class TestOpTimes : public QObject {
   }
   void lostTimeKeepsItsLook() {
     QFETCH(bool, lostTimeFirst);
-    Named named;
+    LiveStore store;
+    test::defineNames(store);
     test::OwnedBatch lost, ops;
     lost.fallbacks.emplace_back(100, 50, 0, 1, 1, 1, test::kRenorm, kNoId, kNoId, 1,
                                 events::Phase::Forward);
@@ -189,10 +179,10 @@ class TestOpTimes : public QObject {
                                  events::SyncKind::CopyToDevice, events::Phase::Forward, 1);
     ops.ops = {op(test::kRenorm, 100, 50, 1), op(test::kNonzero, 200, 50, 1),
                op(test::kCopy, 300, 50, 1), op(test::kMm, 100, 50, 0, 1, 2)};
-    apply(named.store, lostTimeFirst ? lost : ops);
-    apply(named.store, lostTimeFirst ? ops : lost);
+    store.apply((lostTimeFirst ? lost : ops).view());
+    store.apply((lostTimeFirst ? ops : lost).view());
     const auto look = [&](ThreadId thread, std::uint16_t depth, std::size_t i) {
-      return int(named.store.ops().lanes.at({thread, depth})[i].category & ~OpLook::kPhaseMask);
+      return int(store.ops().lanes.at({thread, depth})[i].category & ~OpLook::kPhaseMask);
     };
     QCOMPARE(look(1, 1, 0), int(OpLook::kFallback));
     QCOMPARE(look(1, 1, 1), int(OpLook::kUnplannedWait));
@@ -225,9 +215,10 @@ class TestOpTimes : public QObject {
   }
 
   void threadsHaveNames() {
-    Named named;
-    QCOMPARE(named.store.threadName(test::kBackwardThread), std::string("backward"));
-    QCOMPARE(named.store.threadName(9), std::string("thread 9"));
+    LiveStore store;
+    test::defineNames(store);
+    QCOMPARE(store.threadName(test::kBackwardThread), std::string("backward"));
+    QCOMPARE(store.threadName(9), std::string("thread 9"));
   }
 };
 

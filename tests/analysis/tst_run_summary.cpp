@@ -3,7 +3,7 @@
 
 #include "analysis/run_summary.h"
 #include "core/units.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -12,11 +12,9 @@ using namespace highwater::analysis;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-
 /// Step `number` of `ms`, one a second, with its loss where it is positive.
-events::StepRecord step(std::uint32_t number, std::int64_t ms, float loss = 0,
-                        std::uint64_t peak = 100, bool exact = true) {
+events::StepRecord secondStep(std::uint32_t number, std::int64_t ms, float loss = 0,
+                              std::uint64_t peak = 100, bool exact = true) {
   return {number * 1000 * kMs,
           ms * kMs,
           peak,
@@ -68,7 +66,7 @@ class TestRunSummary : public QObject {
     OwnedBatch batch;
     for (int i = 1; i <= count; ++i) {
       // Not in order of duration; 13 has no divisor in common with the counts, so each comes once.
-      batch.steps.push_back(step(static_cast<std::uint32_t>(i), i * 13 % count + 1));
+      batch.steps.push_back(secondStep(static_cast<std::uint32_t>(i), i * 13 % count + 1));
     }
     store.apply(batch.view());
     QCOMPARE(summarize(store).stepMsP50, p50);
@@ -78,7 +76,8 @@ class TestRunSummary : public QObject {
   void throughputAndLoss() {
     LiveStore store;
     OwnedBatch batch;
-    batch.steps = {step(1, 100), step(2, 300, 1.5F), step(3, 100, 0.5F), step(4, 500)};
+    batch.steps = {secondStep(1, 100), secondStep(2, 300, 1.5F), secondStep(3, 100, 0.5F),
+                   secondStep(4, 500)};
     batch.evaluations.emplace_back(2500 * kMs, 2, 10, 0.25F, 1.0F);
     batch.evaluations.emplace_back(4600 * kMs, 4, 10, 0.75F, 0.5F);
     store.apply(batch.view());
@@ -94,7 +93,7 @@ class TestRunSummary : public QObject {
   void peaks() {
     LiveStore store;
     OwnedBatch batch;
-    batch.steps = {step(1, 100, 0, 700), step(2, 100, 0, 900)};
+    batch.steps = {secondStep(1, 100, 0, 700), secondStep(2, 100, 0, 900)};
     batch.memorySamples.emplace_back(1050 * kMs, 650, 5000, 8000, events::SampleOrigin::Timer);
     store.apply(batch.view());
     QCOMPARE(summarize(store).currentPeakBytes, 900u);
@@ -110,7 +109,7 @@ class TestRunSummary : public QObject {
 
     LiveStore sampled;
     OwnedBatch inexact;
-    inexact.steps = {step(1, 100, 0, 700, false)};
+    inexact.steps = {secondStep(1, 100, 0, 700, false)};
     sampled.apply(inexact.view());
     QVERIFY(!summarize(sampled).currentPeakExact);
   }
@@ -157,7 +156,7 @@ class TestRunSummary : public QObject {
     LiveStore store;
     OwnedBatch batch;
     for (std::uint32_t i = 1; i <= 5; ++i) {
-      batch.steps.push_back(step(i, 100, static_cast<float>(i)));
+      batch.steps.push_back(secondStep(i, 100, static_cast<float>(i)));
       batch.phases.emplace_back(i * 1000 * kMs, 40 * kMs, i, 1, events::Phase::Forward);
       batch.memorySamples.emplace_back(i * 1000 * kMs, i * 10, i * 20, i * 1000,
                                        events::SampleOrigin::Timer);
@@ -256,7 +255,7 @@ class TestRunSummary : public QObject {
   void onlyStepsHoldSharesOfTheirTime() {
     LiveStore store;
     OwnedBatch batch;
-    batch.steps.push_back(step(1, 50));  // 1000 to 1050 ms
+    batch.steps.push_back(secondStep(1, 50));  // 1000 to 1050 ms
     const auto wait = [&](std::int64_t atMs, std::int64_t ms, events::Phase phase) {
       batch.syncPoints.push_back(
           {atMs * kMs, ms * kMs, 4, 1, kCopy, 0, 0, 1, events::SyncKind::CopyToHost, phase, 0});
@@ -302,7 +301,7 @@ class TestRunSummary : public QObject {
     double sum = 0;
     for (std::uint32_t number = 1; number <= 5; ++number) {
       OwnedBatch batch;
-      batch.steps = {step(number, 100)};
+      batch.steps = {secondStep(number, 100)};
       store.apply(batch.view());
       sum += number;
       QCOMPARE(forwardMs(), sum);
@@ -397,8 +396,8 @@ class TestRunSummary : public QObject {
                                      8, 8, id, ops[random() % 3], kNoId, kNoId, kTrainingThread,
                                      events::Phase::Forward);
       }
-      batch.steps = {step(id, 700 + static_cast<std::int64_t>(random() % 100),
-                          static_cast<float>(number % 3))};
+      batch.steps = {secondStep(id, 700 + static_cast<std::int64_t>(random() % 100),
+                                static_cast<float>(number % 3))};
       if (number % 50 == 0) batch.evaluations.emplace_back(anywhere(), id, 10, 0.5F, 0.25F);
       batch.completeUpToNs = number * kStepMs * kMs;
       store.apply(batch.view());
@@ -445,7 +444,7 @@ class TestRunSummary : public QObject {
     LiveStore store;
     OwnedBatch batch;
     for (std::uint32_t i = 1; i <= 5000; ++i) {
-      batch.steps.push_back(step(i, 10 + i * 7 % 29));  // 10 to 38 ms
+      batch.steps.push_back(secondStep(i, 10 + i * 7 % 29));  // 10 to 38 ms
     }
     batch.completeUpToNs = 6'000'000 * kMs;
     store.apply(batch.view());

@@ -5,18 +5,16 @@
 #include "analysis/search.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
+#include "support/text.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
+using test::contains;
 
 namespace {
 
-auto contains(const std::string& part) {
-  return [part](const std::string& name) { return name.find(part) != std::string::npos; };
-}
-
-bool holds(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
+auto containing(const std::string& part) {
+  return [part](const std::string& name) { return contains(name, part); };
 }
 
 /// The hits by comparing the names of each event, in any order.
@@ -24,9 +22,9 @@ std::vector<SearchHit> bruteForce(const LiveStore& store, const std::string& par
   std::vector<SearchHit> hits;
   const auto add = [&](const auto& e, FoundEvent kind, std::size_t index, CallSiteId site) {
     std::uint8_t places = 0;
-    if (holds(store.name(e.op()), part)) places |= 1;
-    if (holds(store.modulePath(e.module_id()), part)) places |= 2;
-    if (holds(store.callSite(site), part)) places |= 8;
+    if (contains(store.name(e.op()), part)) places |= 1;
+    if (contains(store.modulePath(e.module_id()), part)) places |= 2;
+    if (contains(store.callSite(site), part)) places |= 8;
     if (places != 0) {
       hits.push_back({e.begin_ns(), static_cast<std::uint32_t>(index), kind, places});
     }
@@ -41,7 +39,7 @@ std::vector<SearchHit> bruteForce(const LiveStore& store, const std::string& par
     add(*store.ops().at(i), FoundEvent::kOp, i, kNoId);
   }
   for (std::size_t i = 0; i < store.markers().size(); ++i) {
-    if (holds(store.markerText(store.markers()[i]), part)) {
+    if (contains(store.markerText(store.markers()[i]), part)) {
       hits.push_back(
           {store.markers()[i].time_ns(), static_cast<std::uint32_t>(i), FoundEvent::kMarker, 4});
     }
@@ -87,7 +85,7 @@ class TestSearch : public QObject {
     LiveStore store;
     test::feed(test::makeSampleRun({.opsFromStep = 20}), store);
     StoreSearch search(&store);
-    search.start(contains(part.toStdString()));
+    search.start(containing(part.toStdString()));
     search.update();
     const auto& hits = search.hits();
     QVERIFY(std::is_sorted(hits.begin(), hits.end(),
@@ -97,7 +95,7 @@ class TestSearch : public QObject {
     // Each match counts the events that have its name.
     for (const SearchMatch& match : search.matches()) {
       const auto bit = 1U << static_cast<unsigned>(match.place);
-      QVERIFY(holds(match.text, part.toStdString()));
+      QVERIFY(contains(match.text, part.toStdString()));
       QVERIFY(match.events <= hits.size());
       QVERIFY(match.events == 0 || (match.first.places & bit) != 0);
     }
@@ -107,7 +105,7 @@ class TestSearch : public QObject {
     LiveStore store;
     test::feed(test::makeSampleRun({.steps = 40, .opsFromStep = 5}), store);
     StoreSearch search(&store);
-    search.start(contains("embedding_renorm_"));
+    search.start(containing("embedding_renorm_"));
     search.update();
     const auto* fallback =
         find(search, SearchPlace::kOps, "aten::embedding_renorm_", FoundEvent::kFallback);
@@ -135,7 +133,7 @@ class TestSearch : public QObject {
     LiveStore store;
     store.apply(Definitions{{{100, "aten::wanted"}, {101, "aten::other"}}, {}, {}, {}});
     StoreSearch search(&store);
-    search.start(contains("wanted"));
+    search.start(containing("wanted"));
     constexpr std::size_t kEarly = 1000, kLate = 10, kBatch = std::size_t{1} << 18;
     store.apply(batchOf(kEarly, 100, 0).view());
     std::int64_t ns = 100'000;
@@ -180,14 +178,14 @@ class TestSearch : public QObject {
     more.callSites.push_back({600, kNoId, "never", "idle.py", 7});
     store.apply(more);
     StoreSearch search(&store);
-    search.start(contains("unused"));
+    search.start(containing("unused"));
     search.update();
     const auto* module = find(search, SearchPlace::kModules, "encoder.unused");
     QVERIFY(module);
     QCOMPARE(module->events, 0U);
     QCOMPARE(module->hits(), 1U);
     QVERIFY(search.hits().empty());
-    search.start(contains("idle.py"));
+    search.start(containing("idle.py"));
     search.update();
     QVERIFY(find(search, SearchPlace::kCallSites, "idle.py:7 (never)"));
   }
@@ -196,7 +194,7 @@ class TestSearch : public QObject {
   void followsARun() {
     LiveStore store;
     StoreSearch search(&store);
-    search.start(contains("e"));
+    search.start(containing("e"));
     search.update();
     int updates = 0;
     test::forEachMessage(test::makeSampleRun({.opsFromStep = 20}), [&](const Message& message) {
@@ -209,7 +207,7 @@ class TestSearch : public QObject {
     QVERIFY(!search.update());
     QVERIFY(sorted(search.hits()) == sorted(bruteForce(store, "e")));
     StoreSearch whole(&store);
-    whole.start(contains("e"));
+    whole.start(containing("e"));
     whole.update();
     const auto eventsByName = [](const StoreSearch& of) {
       std::map<std::tuple<SearchPlace, FoundEvent, std::string>, std::uint64_t> counts;
@@ -228,7 +226,7 @@ class TestSearch : public QObject {
     test::feed(test::makeSampleRun({.steps = 5}), store);
     StoreSearch search(&store);
     QVERIFY(!search.update());
-    search.start(contains("aten"));
+    search.start(containing("aten"));
     QVERIFY(search.update());
     search.start({});
     QVERIFY(!search.update());

@@ -1,7 +1,6 @@
 #include <QtTest>
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <random>
 
 #include "analysis/series_pyramid.h"
@@ -12,10 +11,8 @@ using highwater::analysis::SeriesPyramid;
 
 namespace {
 
-const double kNaN = std::numeric_limits<double>::quiet_NaN();
-
 MinMax bruteForce(const std::vector<double>& values, std::size_t begin, std::size_t end) {
-  MinMax sum{kNaN, kNaN};
+  MinMax sum{std::nan(""), std::nan("")};
   for (std::size_t i = begin; i < end; ++i) {
     if (std::isnan(values[i])) continue;
     if (std::isnan(sum.min) || values[i] < sum.min) sum.min = values[i];
@@ -24,7 +21,7 @@ MinMax bruteForce(const std::vector<double>& values, std::size_t begin, std::siz
   return sum;
 }
 
-bool same(double a, double b) {
+bool sameValue(double a, double b) {
   return a == b || (std::isnan(a) && std::isnan(b));
 }
 
@@ -38,7 +35,7 @@ QString compare(const SeriesPyramid& pyramid, const std::vector<double>& values,
     if (a > b) std::swap(a, b);
     const MinMax got = pyramid.minMax(a, b + 1);
     const MinMax expected = bruteForce(values, a, b + 1);
-    if (!same(got.min, expected.min) || !same(got.max, expected.max)) {
+    if (!sameValue(got.min, expected.min) || !sameValue(got.max, expected.max)) {
       return QString("[%1, %2) of %3").arg(a).arg(b + 1).arg(values.size());
     }
   }
@@ -74,7 +71,7 @@ class TestSeriesPyramid : public QObject {
     SeriesPyramid pyramid;
     std::vector<double> values;
     for (int i = 0; i < size; ++i) {
-      values.push_back(random() % 50 == 0 ? kNaN : static_cast<double>(random() % 100'000));
+      values.push_back(random() % 50 == 0 ? std::nan("") : static_cast<double>(random() % 100'000));
       pyramid.append(values.back());
     }
     QCOMPARE(compare(pyramid, values, random), QString());
@@ -85,7 +82,7 @@ class TestSeriesPyramid : public QObject {
     SeriesPyramid pyramid;
     std::vector<double> values;
     for (int i = 0; i < 3000; ++i) {
-      const double value = random() % 20 == 0 ? kNaN : static_cast<double>(random());
+      const double value = random() % 20 == 0 ? std::nan("") : static_cast<double>(random());
       const std::size_t index =
           values.size() - random() % (std::min<std::size_t>(values.size(), 40) + 1);
       values.insert(values.begin() + static_cast<std::ptrdiff_t>(index), value);
@@ -116,7 +113,7 @@ class TestSeriesPyramid : public QObject {
 
   void nanIsPassedOver() {
     SeriesPyramid pyramid;
-    for (int i = 0; i < 600; ++i) pyramid.append(i == 300 ? 7 : kNaN);
+    for (int i = 0; i < 600; ++i) pyramid.append(i == 300 ? 7 : std::nan(""));
     QCOMPARE(pyramid.minMax(0, 600).min, 7.0);
     QCOMPARE(pyramid.minMax(0, 600).max, 7.0);
     QVERIFY(std::isnan(pyramid.minMax(0, 300).min));

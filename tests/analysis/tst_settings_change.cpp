@@ -1,15 +1,14 @@
 #include <QtTest>
 
 #include "analysis/settings_change.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::analysis;
+using test::kMs;
 
 namespace {
-
-constexpr std::int64_t kMs = 1'000'000;
 
 /// Ten steps, one every 100 ms from 100 ms on.
 LiveStore tenSteps() {

@@ -1,7 +1,7 @@
 #include <QtTest>
 
 #include "analysis/device/step_queue.h"
-#include "support/sample_run.h"
+#include "step_events.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -12,30 +12,11 @@ using analysis::summarizeQueue;
 
 namespace {
 
-constexpr std::int64_t kMs = 1'000'000;
-
-events::StepRecord step(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs) {
-  return {beginMs * kMs, durationMs * kMs, 1, 1, -1, number, 16, 64, 1024, 0, 0, 0};
-}
-
-events::SyncPoint sync(std::uint32_t number, std::int64_t beginMs, std::int64_t durationMs,
-                       std::uint16_t thread = 1) {
-  return {beginMs * kMs,
-          durationMs * kMs,
-          8,
-          number,
-          kCopy,
-          kNoId,
-          kNoId,
-          thread,
-          events::SyncKind::CopyToDevice,
-          events::Phase::DeviceMove,
-          1};
-}
-
-events::FallbackEvent fallback(std::int64_t beginMs, std::int64_t durationMs, std::int64_t waitMs) {
-  return {beginMs * kMs,         durationMs * kMs, waitMs * kMs, 1, 1, 1, kRenorm, kNoId, kNoId, 1,
-          events::Phase::Forward};
+/// A wait for a copy to the device.
+events::SyncPoint copyAt(std::uint32_t step, std::int64_t beginMs, std::int64_t ms,
+                         ThreadId thread = kTrainingThread) {
+  return syncAt(step, events::SyncKind::CopyToDevice, events::Phase::DeviceMove, beginMs, ms, true,
+                thread);
 }
 
 QueueSummary summaryOf(const OwnedBatch& batch) {
@@ -52,8 +33,8 @@ class TestStepQueue : public QObject {
  private slots:
   void waitsAndHostTimeMakeTheStep() {
     OwnedBatch batch;
-    batch.steps = {step(1, 100, 50), step(2, 160, 40)};
-    batch.syncPoints = {sync(1, 101, 30), sync(1, 140, 5), sync(2, 161, 20)};
+    batch.steps = {stepAt(1, 100, 50), stepAt(2, 160, 40)};
+    batch.syncPoints = {copyAt(1, 101, 30), copyAt(1, 140, 5), copyAt(2, 161, 20)};
     batch.deviceSpans.emplace_back(182 * kMs, 44 * kMs, 1);
     const QueueSummary summary = summaryOf(batch);
     QCOMPARE(summary.steps.size(), 2u);
@@ -67,34 +48,35 @@ class TestStepQueue : public QObject {
 
   void overlappingWaitsCountOnce() {
     OwnedBatch batch;
-    batch.steps = {step(1, 0, 100)};
+    batch.steps = {stepAt(1, 0, 100)};
     // A nested wait, an overlapping one, waits on two threads, and one without length.
-    batch.syncPoints = {sync(1, 10, 40), sync(1, 20, 10, 2), sync(1, 45, 10, 2), sync(1, 80, 0)};
+    batch.syncPoints = {copyAt(1, 10, 40), copyAt(1, 20, 10, 2), copyAt(1, 45, 10, 2),
+                        copyAt(1, 80, 0)};
     QCOMPARE(summaryOf(batch).steps[0].waitMs, 45.0);
   }
 
   void aFallbackCountsItsWaitOnly() {
     OwnedBatch batch;
-    batch.steps = {step(1, 0, 100)};
-    batch.fallbacks = {fallback(10, 30, 12)};
-    batch.syncPoints = {sync(1, 12, 5)};  // the wait of the fallback, reported again
+    batch.steps = {stepAt(1, 0, 100)};
+    batch.fallbacks = {fallbackAt(1, events::Phase::Forward, 10, 30, 12)};
+    batch.syncPoints = {copyAt(1, 12, 5)};  // the wait of the fallback, reported again
     QCOMPARE(summaryOf(batch).steps[0].waitMs, 12.0);
     QCOMPARE(summaryOf(batch).steps[0].enqueueMs, 88.0);
   }
 
   void waitsOutsideOfStepsAreNotTheirs() {
     OwnedBatch batch;
-    batch.steps = {step(1, 100, 50)};
+    batch.steps = {stepAt(1, 100, 50)};
     // Waits of an evaluation have the number of the step before it.
-    batch.syncPoints = {sync(1, 90, 20), sync(1, 145, 30), sync(1, 200, 70)};
+    batch.syncPoints = {copyAt(1, 90, 20), copyAt(1, 145, 30), copyAt(1, 200, 70)};
     QCOMPARE(summaryOf(batch).steps[0].waitMs, 15.0);
   }
 
   void percentilesAreOfTheKnownSpans() {
     OwnedBatch batch;
     for (std::uint32_t i = 1; i <= 20; ++i) {
-      batch.steps.push_back(step(i, i * 100, 50));
-      batch.syncPoints.push_back(sync(i, i * 100, i));
+      batch.steps.push_back(stepAt(i, i * 100, 50));
+      batch.syncPoints.push_back(copyAt(i, i * 100, i));
       if (i % 2 == 0) batch.deviceSpans.emplace_back((i * 100 + 60) * kMs, i * kMs, i);
     }
     const QueueSummary summary = summaryOf(batch);
@@ -112,7 +94,7 @@ class TestStepQueue : public QObject {
     hello.device.selected = "cpu";
     store.apply(hello);
     OwnedBatch batch;
-    batch.steps = {step(1, 100, 50)};
+    batch.steps = {stepAt(1, 100, 50)};
     store.apply(batch.view());
     QVERIFY(summarizeQueue(store).steps.empty());
     QVERIFY(!summarizeQueue(store).enqueueMs);

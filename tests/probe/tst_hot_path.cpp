@@ -2,6 +2,7 @@
 
 #include "core/names.h"
 #include "counted_calls.h"
+#include "fake_counters.h"
 #include "probe/observer/op_stack.h"
 #include "probe/readings/phase_scope.h"
 #include "support/test_program.h"
@@ -11,13 +12,9 @@
 
 using namespace highwater;
 using namespace highwater::probe;
+using highwater::probe::test::FakeCounters;
 
 namespace {
-
-class FakeCounters : public CounterSource {
- public:
-  std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
-};
 
 /// Records one step as the worker and its observer do: phases, samples, ops, waits, a fallback.
 void recordStep(Recorder& recorder, OpStack& ops, CounterSource& counters, std::uint32_t step) {

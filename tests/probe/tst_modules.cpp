@@ -44,7 +44,6 @@ class Words {
   DefinitionTable table_;
 };
 
-constexpr OpWait kScalar{events::SyncKind::ScalarRead, 4};
 constexpr std::uint64_t kForwardThread = 7;
 
 /// What autograd says of the thread of the test.
@@ -203,7 +202,8 @@ class TestModules : public QObject {
     OpStack ops(recorder, recorder.lane());
     Words words(recorder);
     const auto pathOfWait = [&] {
-      ops.begin(ops.name("aten::_local_scalar_dense"), OpLayer::kDispatch, kScalar, false);
+      ops.begin(ops.name("aten::_local_scalar_dense"), OpLayer::kDispatch,
+                OpWait{events::SyncKind::ScalarRead, 4}, false);
       ops.end();
       return words.pathOfSync();
     };

@@ -1,7 +1,7 @@
 #include <QTest>
-#include <atomic>
 #include <vector>
 
+#include "fake_counters.h"
 #include "probe/readings/phase_scope.h"
 #include "probe/readings/sampler.h"
 #include "probe/readings/system_readings.h"
@@ -9,17 +9,9 @@
 
 using namespace highwater;
 using namespace highwater::probe;
+using highwater::probe::test::FakeCounters;
 
 namespace {
-
-class FakeCounters : public CounterSource {
- public:
-  std::optional<DeviceCounters> read() override {
-    const std::uint64_t n = ++reads;
-    return DeviceCounters{n, 2 * n, 1000};
-  }
-  std::atomic<std::uint64_t> reads{0};
-};
 
 struct Drained {
   std::vector<events::MemorySample> memory;

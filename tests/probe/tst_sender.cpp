@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/frame_header.h"
+#include "fake_counters.h"
 #include "probe/readings/sampler.h"
 #include "probe/stream/sender.h"
 #include "stream_host.h"
@@ -11,6 +12,7 @@
 
 using namespace highwater;
 using namespace highwater::probe;
+using highwater::probe::test::FakeCounters;
 using highwater::probe::test::hello;
 using highwater::probe::test::Host;
 
@@ -21,10 +23,6 @@ void recordStep(Recorder& recorder, std::uint32_t number) {
     return events::StepRecord(nowNs, 0, 0, 0, -1, number, 1, 1, 1, 0, 0, 0);
   });
 }
-class FakeCounters : public CounterSource {
- public:
-  std::optional<DeviceCounters> read() override { return DeviceCounters{1, 2, 3}; }
-};
 
 void recordSample(Recorder& recorder) {
   FakeCounters counters;

@@ -4,17 +4,14 @@
 
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy/heap_allocator.h"
+#include "simmps/policy_device.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using simmps::test::blockOf;
 
 namespace {
-
-DeviceBlock* blockOf(const HeapAllocator::Outcome& outcome) {
-  const auto* block = std::get_if<DeviceBlock*>(&outcome);
-  return block ? *block : nullptr;
-}
 
 class KeepingLedger final : public Ledger {
  public:

@@ -1,7 +1,5 @@
 #include "simmps/policy/file_ledger.h"
 
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <QFile>
@@ -9,14 +7,17 @@
 #include <QJsonObject>
 #include <QTemporaryDir>
 #include <QtTest>
-#include <csignal>
 #include <thread>
 #include <vector>
 
+#include "simmps/policy_device.h"
+#include "support/file_size_limit.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using highwater::test::FileSizeLimit;
+using simmps::test::inChild;
 
 namespace {
 
@@ -58,33 +59,6 @@ std::string problemWith(const QString& path) {
   const auto outcome = FileLedger::open(withFile(path), {"device", "torch"});
   const auto* problem = std::get_if<std::string>(&outcome);
   return problem ? *problem : std::string();
-}
-
-/// Limits the size of files that this process writes.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, handler_);
-  }
-
- private:
-  rlimit before_{};
-  void (*handler_)(int);
-};
-
-/// Runs `action` in a child process; returns its exit code.
-int inChild(const std::function<int()>& action) {
-  const pid_t child = fork();
-  if (child == 0) _exit(action());
-  int status = -1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 }  // namespace

@@ -6,17 +6,14 @@
 #include <utility>
 #include <vector>
 
+#include "simmps/policy_device.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using simmps::test::blockOf;
 
 namespace {
-
-DeviceBlock* blockOf(const HeapAllocator::Outcome& outcome) {
-  const auto* block = std::get_if<DeviceBlock*>(&outcome);
-  return block ? *block : nullptr;
-}
 
 /// Jobs that stay pending until somebody waits.
 struct Jobs {

@@ -5,42 +5,41 @@
 #include <thread>
 #include <vector>
 
-#include "simmps/policy/device_queue.h"
 #include "simmps/policy/graph_cache.h"
-#include "simmps/policy/heap_allocator.h"
+#include "simmps/policy_device.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using simmps::test::blockOf;
+using simmps::test::optionsWith;
 
 namespace {
 
 /// A device without libtorch, whose jobs write to memory that the host has already freed.
-class SmallDevice {
+class FillingDevice {
  public:
-  explicit SmallDevice(AllocatorLimits limits) : memory(limits, options()) {}
+  explicit FillingDevice(AllocatorLimits limits) : memory(limits, optionsWith(queue)) {}
 
   /// Passes a block to a job that fills it, and frees it at once, like the tensor of an expression.
   bool fillAndFree(std::uint64_t bytes, unsigned char value) {
-    const auto outcome = memory.allocate(bytes);
-    auto* const* block = std::get_if<DeviceBlock*>(&outcome);
+    DeviceBlock* block = blockOf(memory.allocate(bytes));
     if (!block) return false;
-    queue.submit("fill", [this, data = (*block)->data(), bytes, value] {
+    queue.submit("fill", [this, data = block->data(), bytes, value] {
       std::memset(data, value, bytes);
       for (std::uint64_t i = 0; i < bytes; i += 4096) {
         if (std::to_integer<unsigned char>(data[i]) != value) ++wrong;
       }
     });
-    memory.free(*block);
+    memory.free(block);
     return true;
   }
 
   /// As above, but the job frees the block, like a job that holds the last reference to a tensor.
   bool fillInJob(std::uint64_t bytes) {
-    const auto outcome = memory.allocateScalar(bytes);
-    auto* const* block = std::get_if<DeviceBlock*>(&outcome);
+    DeviceBlock* block = blockOf(memory.allocateScalar(bytes));
     if (!block) return false;
-    queue.submit("scalar", [this, block = *block, bytes] {
+    queue.submit("scalar", [this, block, bytes] {
       std::memset(block->data(), 1, bytes);
       memory.free(block);
     });
@@ -50,15 +49,6 @@ class SmallDevice {
   HeapAllocator memory;
   DeviceQueue queue;  // destroyed first, since its jobs use the memory
   std::atomic<int> wrong{0};
-
- private:
-  MemoryOptions options() {
-    MemoryOptions options;
-    options.jobs.submitted = [this] { return queue.submitted(); };
-    options.jobs.finished = [this] { return queue.finished(); };
-    options.jobs.wait = [this] { queue.wait(); };
-    return options;
-  }
 };
 
 }  // namespace
@@ -79,7 +69,7 @@ class MemoryThreadsTest : public QObject {
   void hostsAndJobsShareTheMemory() {
     QFETCH(double, high);
     QFETCH(double, low);
-    SmallDevice device({24 * kMiB, high, low});
+    FillingDevice device({24 * kMiB, high, low});
     GraphCache graphs(device.memory, 256);
     std::vector<std::thread> hosts;
     for (unsigned host = 0; host < 3; ++host) {
@@ -104,7 +94,7 @@ class MemoryThreadsTest : public QObject {
   }
 
   void emptyCacheWaitsForJobs() {
-    SmallDevice device({kGiB, 1.7, 1.4});
+    FillingDevice device({kGiB, 1.7, 1.4});
     for (int i = 0; i < 20; ++i) {
       QVERIFY(device.fillAndFree(3 * kMiB, static_cast<unsigned char>(i)));
       device.memory.emptyCache();

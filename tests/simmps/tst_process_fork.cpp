@@ -1,6 +1,5 @@
 #include "simmps/policy/process_fork.h"
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <QTemporaryDir>
@@ -14,15 +13,17 @@
 #include <thread>
 #include <vector>
 
-#include "simmps/policy/device_queue.h"
 #include "simmps/policy/file_ledger.h"
 #include "simmps/policy/graph_cache.h"
-#include "simmps/policy/heap_allocator.h"
 #include "simmps/policy/simulated_machine.h"
+#include "simmps/policy_device.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using simmps::test::blockOf;
+using simmps::test::inChild;
+using simmps::test::optionsWith;
 
 namespace {
 
@@ -34,20 +35,11 @@ struct SmallDevice {
       : queue({.maxPending = 8,
                .forkPatience = std::chrono::milliseconds(10),  // BusyDevice never ends in time
                .ledger = ledger}),
-        memory(limits, options(ledger)) {}
+        memory(limits, optionsWith(queue, ledger)) {}
 
-  MemoryOptions options(Ledger* ledger) {
-    MemoryOptions options;
-    options.jobs.submitted = [this] { return queue.submitted(); };
-    options.jobs.finished = [this] { return queue.finished(); };
-    options.jobs.wait = [this] { queue.wait(); };
-    options.ledger = ledger;
-    return options;
-  }
   bool allocateAndFree(std::uint64_t bytes) {
-    const auto outcome = memory.allocate(bytes);
-    auto* const* block = std::get_if<DeviceBlock*>(&outcome);
-    if (block) memory.free(*block);
+    DeviceBlock* block = blockOf(memory.allocate(bytes));
+    if (block) memory.free(block);
     return block != nullptr;
   }
   /// Uses each object with a lock once.
@@ -90,19 +82,6 @@ class SlowLedger final : public Ledger {
   std::atomic<bool> armed{true};
   std::promise<void> waits;
 };
-
-/// Runs `action` in a forked child. Returns the child's exit code, or the negative number of the
-/// signal that ended it: SIGALRM if it hangs.
-int inChild(const std::function<int()>& action) {
-  const pid_t child = fork();
-  if (child == 0) {
-    alarm(60);
-    _exit(action());
-  }
-  int status = -1;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-}
 
 /// A job that runs for the life of this object.
 class BusyDevice {

@@ -15,7 +15,7 @@ constexpr std::uint64_t kSystem = 16 * kGiB;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
 /// A machine whose process readings and clock the test sets.
-struct Machine {
+struct MachineSources {
   std::uint64_t resident = 0, arena = 0, driver = 0, nowNs = 7 * kSecond;
 
   SimulatedMachine make(OtherMemory others = {}, std::uint64_t hiddenGrowth = 0,
@@ -44,7 +44,7 @@ class TestSimulatedMachine : public QObject {
   Q_OBJECT
  private slots:
   void footprintIsHostDriverAndHidden() {
-    Machine machine;
+    MachineSources machine;
     machine.resident = 900 * kMiB;
     machine.arena = 300 * kMiB;  // resident part of driver's heaps
     machine.driver = 2 * kGiB;
@@ -115,7 +115,7 @@ class TestSimulatedMachine : public QObject {
   }
 
   void scriptsMoveWithTheClock() {
-    Machine machine;
+    MachineSources machine;
     machine.driver = 4 * kGiB;
     SimulatedMachine simulated = machine.make(others("0s:2GiB, 2.5s:20 GiB,30s:40GiB"));
     const auto after = [&](std::uint64_t ms) {
@@ -139,7 +139,7 @@ class TestSimulatedMachine : public QObject {
       file.write(text);
     };
     write("3GiB\n");
-    Machine machine;
+    MachineSources machine;
     SimulatedMachine simulated = machine.make(others("file:" + path.toStdString()));
     QCOMPARE(simulated.read().otherBytes, 3 * kGiB);
     write("1073741824");
@@ -156,7 +156,7 @@ class TestSimulatedMachine : public QObject {
   }
 
   void swapTrafficIsWhatSwapUseChangedBy() {
-    Machine machine;
+    MachineSources machine;
     SimulatedMachine simulated = machine.make(others("0s:40GiB,10s:60GiB,20s:50GiB,30s:1GiB"));
     const auto at = [&](std::uint64_t seconds) {
       machine.nowNs = (7 + seconds) * kSecond;
@@ -189,7 +189,7 @@ class TestSimulatedMachine : public QObject {
   }
 
   void thermalStatesFollowTheirScript() {
-    Machine machine;
+    MachineSources machine;
     auto parsed = parseThermalStates("THERMAL", "1s:fair, 2.5s:serious,4s:nominal");
     SimulatedMachine simulated =
         machine.make({}, 0, std::move(std::get<ThermalStates>(parsed)), true);

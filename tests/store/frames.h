@@ -1,8 +1,12 @@
 #pragma once
 
+#include <sqlite3.h>
+
 #include <QByteArray>
+#include <QDir>
 #include <QFile>
 #include <QString>
+#include <QTemporaryDir>
 #include <filesystem>
 #include <vector>
 
@@ -54,6 +58,11 @@ inline std::filesystem::path pathIn(const QString& folder, const char* name) {
   return std::filesystem::path(folder.toStdString()) / name;
 }
 
+/// The names of all files in a folder.
+inline QStringList filesIn(const QTemporaryDir& folder) {
+  return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden | QDir::System, QDir::Name);
+}
+
 inline QByteArray bytesOf(const std::filesystem::path& path) {
   QFile file(QString::fromStdString(path.string()));
   return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
@@ -66,5 +75,16 @@ inline bool writeBytes(const std::filesystem::path& path, const QByteArray& byte
   QFile file(QString::fromStdString(path.string()));
   return file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size();
 }
+
+/// Runs SQL on a file, without the reader's restrictions.
+inline bool execute(const std::filesystem::path& path, const QByteArray& sql) {
+  sqlite3* db = nullptr;
+  bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK;
+  done = done && sqlite3_exec(db, sql.constData(), nullptr, nullptr, nullptr) == SQLITE_OK;
+  return sqlite3_close(db) == SQLITE_OK && done;
+}
+
+inline const FallbackAcceptance kAcceptance{"aten::embedding_renorm_", true, "once an epoch only",
+                                            5};
 
 }  // namespace highwater::test

@@ -14,8 +14,6 @@ using namespace highwater::test;
 
 namespace {
 
-const FallbackAcceptance kAcceptance{"aten::embedding_renorm_", true, "once an epoch only", 5};
-
 Result<void> append(const std::filesystem::path& path) {
   return store::appendAcceptance(path, wire::encode(kAcceptance), kAcceptance);
 }

@@ -1,15 +1,14 @@
 #include <sqlite3.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <QDir>
 #include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
-#include <csignal>
 
 #include "core/clock.h"
 #include "frames.h"
+#include "support/file_size_limit.h"
 #include "support/test_program.h"
 #include "wire/validator.h"
 
@@ -36,32 +35,6 @@ QStringList query(const fs::path& path, const char* sql) {
   sqlite3_close(db);
   return rows;
 }
-
-QStringList filesIn(const QTemporaryDir& folder) {
-  return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden | QDir::System, QDir::Name);
-}
-
-/// Limits the size of the files that this process writes, which acts as a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) {
-    before_ = std::signal(SIGXFSZ, SIG_IGN);
-    getrlimit(RLIMIT_FSIZE, &old_);
-    rlimit limit = old_;
-    limit.rlim_cur = bytes;
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, before_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*before_)(int) = nullptr;
-};
 
 /// Lets SQLite behave as Apple's, which is built with SQLITE_ENABLE_PERSIST_WAL: -wal and -shm stay
 /// beside a database that was closed.

@@ -16,15 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const FallbackAcceptance kAcceptance{"aten::embedding_renorm_", true, "once an epoch only", 5};
-
-bool execute(const fs::path& path, const QByteArray& sql) {
-  sqlite3* db = nullptr;
-  bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK;
-  done = done && sqlite3_exec(db, sql.constData(), nullptr, nullptr, nullptr) == SQLITE_OK;
-  return sqlite3_close(db) == SQLITE_OK && done;
-}
-
 /// The number of a table's root page.
 int rootOf(const fs::path& path, const char* table) {
   sqlite3* db = nullptr;

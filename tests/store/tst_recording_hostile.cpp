@@ -15,14 +15,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// Runs SQL on a file, without the reader's restrictions.
-bool execute(const fs::path& path, const QByteArray& sql) {
-  sqlite3* db = nullptr;
-  bool done = sqlite3_open(path.c_str(), &db) == SQLITE_OK;
-  done = done && sqlite3_exec(db, sql.constData(), nullptr, nullptr, nullptr) == SQLITE_OK;
-  return sqlite3_close(db) == SQLITE_OK && done;
-}
-
 QByteArray packed(const QByteArray& raw) {
   QByteArray bytes(static_cast<int>(ZSTD_compressBound(static_cast<std::size_t>(raw.size()))),
                    '\0');

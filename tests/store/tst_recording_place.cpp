@@ -13,6 +13,7 @@
 #include "frames.h"
 #include "store/writer_lock.h"
 #include "support/test_program.h"
+#include "support/text.h"
 
 using namespace highwater;
 using namespace highwater::test;
@@ -37,14 +38,6 @@ std::string refusalOf(const fs::path& path) {
   options.overwrite = true;
   const auto writer = store::RecordingWriter::create(path, options);
   return writer ? std::string() : writer.error().message;
-}
-
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
-QStringList filesIn(const QTemporaryDir& folder) {
-  return QDir(folder.path()).entryList(QDir::Files | QDir::Hidden | QDir::System, QDir::Name);
 }
 
 std::vector<wire::FrameBytes> firstFrames(std::ptrdiff_t count) {

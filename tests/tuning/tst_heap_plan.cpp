@@ -4,6 +4,7 @@
 #include "core/units.h"
 #include "simmps/policy/heap_allocator.h"
 #include "support/test_program.h"
+#include "tuning/device_limits.h"
 #include "tuning/heap_plan.h"
 
 using namespace highwater;
@@ -135,8 +136,7 @@ class TestHeapPlan : public QObject {
   }
   void agreesWithTheSimulatedAllocator() {
     QFETCH(quint64, recommended);
-    const MemoryLimits limits{
-        .recommendedBytes = recommended, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+    const MemoryLimits limits = test::limitsOf(recommended);
     for (std::uint32_t seed = 1; seed <= 20; ++seed) {
       std::mt19937_64 random(seed);
       Both both(limits);

@@ -3,20 +3,20 @@
 
 #include "core/units.h"
 #include "support/test_program.h"
+#include "support/text.h"
+#include "tuning/device_limits.h"
 #include "tuning/measured_peaks.h"
 #include "tuning/memory_model.h"
 
 using namespace highwater;
 using namespace highwater::tuning;
+using test::contains;
 using test::kMeasuredPeaks;
 using test::observationOf;
 
 namespace {
 
-constexpr MemoryLimits kLimits{.recommendedBytes = 4 * kGiB,
-                               .lowWatermarkRatio = 1.4,
-                               .highWatermarkRatio = 1.7,
-                               .systemBytes = 6 * kGiB};
+constexpr MemoryLimits kLimits = test::limitsOf(4 * kGiB, 6 * kGiB);
 
 Observation measured(std::uint32_t batch, std::uint32_t length) {
   for (const auto& each : kMeasuredPeaks) {
@@ -30,10 +30,6 @@ MemoryModel fitted(const std::vector<Observation>& observations,
   auto model = MemoryModel::fit(observations, limits);
   if (!model) qFatal("%s", model.error().message.c_str());
   return *model;
-}
-
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include "analysis/step_events.h"
 #include "core/units.h"
 #include "support/test_program.h"
+#include "tuning/device_limits.h"
 #include "tuning/observations.h"
 
 using namespace highwater;
@@ -10,16 +11,13 @@ using namespace highwater::tuning;
 
 namespace {
 
-constexpr MemoryLimits kLimits{
-    .recommendedBytes = 4 * kGiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
-
 /// A run whose steps come one after the other.
 class Run {
  public:
   explicit Run(const char* device = "mps") {
     Hello hello;
     hello.device.selected = device;
-    hello.limits = kLimits;
+    hello.limits = test::limitsOf(4 * kGiB);
     store_.apply(hello);
     RunDescription run;
     run.parameters = 1000;

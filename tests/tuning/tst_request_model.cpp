@@ -3,6 +3,7 @@
 
 #include "core/units.h"
 #include "support/test_program.h"
+#include "tuning/device_limits.h"
 #include "tuning/free_matching.h"
 #include "tuning/heap_plan.h"
 #include "tuning/memory_model.h"
@@ -13,8 +14,7 @@ using namespace highwater::tuning;
 
 namespace {
 
-constexpr MemoryLimits kLimits{
-    .recommendedBytes = 16 * kGiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+constexpr MemoryLimits kLargeDevice = test::limitsOf(16 * kGiB);
 
 /// A made-up training step: layers whose activations live until their backward, scratch memory,
 /// gradients, optimizer state. What it requests is known at each setting, and so are its peaks.
@@ -37,7 +37,7 @@ struct Model {
 class Training {
  public:
   Training(const Model& model, Setting setting, std::size_t steps)
-      : model_(model), setting_(setting), plan_(kLimits) {
+      : model_(model), setting_(setting), plan_(kLargeDevice) {
     for (const double bytes : model.weights) plan_.allocate(whole(bytes));
     trace.setting = setting;
     trace.fromStart = true;
@@ -173,7 +173,7 @@ class TestRequestModel : public QObject {
       QVERIFY(requests->unmatchedShare() < 0.02);
       for (const Setting setting : {Setting{16, 128}, {100, 64}, {128, 96}, {48, 256}, {300, 64}}) {
         const PlayedPeak truth = Training(model, setting, 4).peak;
-        const PlayedPeak played = requests->play(setting, kLimits);
+        const PlayedPeak played = requests->play(setting, kLargeDevice);
         ++asked;
         const auto bytes = static_cast<double>(truth.current);
         current += std::abs(static_cast<double>(played.current) - bytes) <= 0.03 * bytes ? 1 : 0;
@@ -191,8 +191,7 @@ class TestRequestModel : public QObject {
     const std::vector<StepTrace> two{traced(model, {24, 64}), traced(model, {64, 96})};
     const auto requests = RequestModel::make(two);
     QVERIFY(requests);
-    const MemoryLimits small{
-        .recommendedBytes = 64 * kMiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+    const MemoryLimits small = test::limitsOf(64 * kMiB);
     QVERIFY(requests->play({4000, 64}, small).refused);
     QVERIFY(!requests->play({4000, 64}, {}).refused);
   }
@@ -212,8 +211,7 @@ class TestRequestModel : public QObject {
                       .peakDriver = training.peak.driver,
                       .steps = 3});
     }
-    const MemoryLimits small{
-        .recommendedBytes = 2 * kGiB, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
+    const MemoryLimits small = test::limitsOf(2 * kGiB);
     const auto requests = RequestModel::make(traces);
     const Setting large{40960, 64};
     QVERIFY(requests->play(large, small).refused);
@@ -289,8 +287,8 @@ class TestRequestModel : public QObject {
       }
       const auto requests = RequestModel::make(traces);
       QVERIFY(requests);
-      const auto fitted = MemoryModel::fit(seen, kLimits, 0, *requests);
-      const auto formula = MemoryModel::fit(seen, kLimits);
+      const auto fitted = MemoryModel::fit(seen, kLargeDevice, 0, *requests);
+      const auto formula = MemoryModel::fit(seen, kLargeDevice);
       QVERIFY(fitted && formula && fitted->confidence().fromRequests);
       Training process(model, {16, 64}, 3);
       HeldMemory held{process.driver(), {{{16, 64}, process.peak.driver}}};
@@ -352,7 +350,7 @@ class TestRequestModel : public QObject {
                       .peakDriver = training.peak.driver,
                       .steps = 3});
     }
-    const auto fitted = MemoryModel::fit(seen, kLimits, 0, *RequestModel::make(traces));
+    const auto fitted = MemoryModel::fit(seen, kLargeDevice, 0, *RequestModel::make(traces));
     QVERIFY(fitted);
     QVERIFY(fitted->confidence().fromRequests);
     QCOMPARE(fitted->driver({100, 64}).basis, Basis::kRequests);
@@ -365,7 +363,7 @@ class TestRequestModel : public QObject {
     }
     // Requests of another model explain nothing.
     for (Observation& each : seen) each.peakCurrent *= 3;
-    QVERIFY(!MemoryModel::fit(seen, kLimits, 0, *RequestModel::make(traces))
+    QVERIFY(!MemoryModel::fit(seen, kLargeDevice, 0, *RequestModel::make(traces))
                  ->confidence()
                  .fromRequests);
   }

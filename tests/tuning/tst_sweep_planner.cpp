@@ -5,16 +5,16 @@
 
 #include "core/units.h"
 #include "support/test_program.h"
+#include "support/text.h"
+#include "tuning/device_limits.h"
 #include "tuning/sweep_planner.h"
 
 using namespace highwater;
 using namespace highwater::tuning;
+using test::contains;
+using test::limitsOf;
 
 namespace {
-
-MemoryLimits limitsOf(std::uint64_t recommended) {
-  return {.recommendedBytes = recommended, .lowWatermarkRatio = 1.4, .highWatermarkRatio = 1.7};
-}
 
 /// A device by formulas: memory grows with the tokens, throughput flattens.
 struct Device {
@@ -72,10 +72,6 @@ std::uint32_t largestSafe(const SweepResult& result) {
     if (point.safe) largest = std::max(largest, point.memory.setting.batch);
   }
   return largest;
-}
-
-bool contains(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace
