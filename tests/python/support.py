@@ -1,9 +1,12 @@
 """Runs scripts with and without Highwater's hooks, and reads what the hooks told the probe."""
+import atexit
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from typing import NamedTuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -98,8 +101,65 @@ def base_environment(**more):
             "TOKENIZERS_PARALLELISM": "false", **more}
 
 
-def run(command, watched, commands=None, timeout=300, **options):
-    """Runs `command` in the folder of the scripts; with the hooks if `watched`."""
+class Done(NamedTuple):
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def in_own_process(command, variables, timeout=300, **options):
+    """Runs `command` as it is, in the folder of the scripts."""
+    done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True, timeout=timeout,
+                          check=False, stdin=subprocess.DEVNULL, **options)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+class ForkServer:
+    """fork_server.py, from its first use to the end of the tests."""
+
+    _process = None
+
+    @classmethod
+    def _start(cls):
+        cls._process = subprocess.Popen([PYTHON, os.path.join(HERE, "fork_server.py")], text=True, bufsize=1,
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=base_environment())
+        atexit.register(cls._end)
+
+    @classmethod
+    def _end(cls):
+        cls._process.stdin.close()
+        cls._process.wait()
+        cls._process.stdout.close()
+
+    @classmethod
+    def _answer(cls):
+        line = cls._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the fork server has ended")
+        return json.loads(line)
+
+    @classmethod
+    def run(cls, command, variables, timeout=300):
+        """Runs a command of `code` or `script` in a fork of a process that has imported PyTorch."""
+        if cls._process is None:
+            cls._start()
+        assert command[0] == PYTHON, command
+        with tempfile.TemporaryDirectory() as folder:
+            names = {name: os.path.join(folder, name) for name in ("stdout", "stderr")}
+            request = {"arguments": command[1:], "environment": variables, "folder": SCRIPTS, **names}
+            print(json.dumps(request), file=cls._process.stdin)
+            killer = threading.Timer(timeout, os.kill, [cls._answer(), signal.SIGKILL])
+            killer.start()
+            returncode = cls._answer()
+            killer.cancel()
+            return Done(returncode, *(open(path, encoding="utf-8").read() for path in names.values()))
+
+
+forked = ForkServer.run
+
+
+def run(command, watched, commands=None, how=in_own_process, **options):
+    """Runs `command` in the folder of the scripts; with the hooks if `watched`. `how`: in_own_process or forked."""
     variables = base_environment(**options.pop("variables", {}))
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "log")
@@ -107,8 +167,7 @@ def run(command, watched, commands=None, timeout=300, **options):
             variables = environment(os.path.join(folder, "socket"), "token", variables)
             variables["HIGHWATER_TEST_LOG"] = path
             variables["HIGHWATER_TEST_COMMANDS"] = json.dumps(commands or {})
-        done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True,
-                              timeout=timeout, check=False, stdin=subprocess.DEVNULL, **options)
+        done = how(command, variables, **options)
         lines = []
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:

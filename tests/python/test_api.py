@@ -1,7 +1,7 @@
 """The public functions, and what the window may turn while a script runs."""
 import unittest
 
-from support import code, run, run_both
+from support import code, forked, run, run_both
 
 LOOP = """
 import highwater, torch
@@ -31,7 +31,7 @@ class Without(unittest.TestCase):
 
 class Watched(unittest.TestCase):
     def run_with(self, text, commands):
-        done = run(code(LOOP + text), True, commands)
+        done = run(code(LOOP + text), True, commands, forked)
         self.assertEqual(done.log.nesting_problem(), "")
         return done
 
@@ -60,7 +60,7 @@ for _ in range(4):
         done = run(code("""
 import highwater
 size = highwater.knob("size", 4, min=1, max=8)
-""" + LOOP + "train(); print(highwater.knob('size', 4, min=1, max=8))"), True, {1: [("set_knob", ["size", 6])]})
+""" + LOOP + "train(); print(highwater.knob('size', 4, min=1, max=8))"), True, {1: [("set_knob", ["size", 6])]}, forked)
         self.assertEqual(done.out, "6\n", done.err)
         self.assertEqual(done.log.knobs()["size"]["declared_at"], "<string>:3")
 
@@ -141,7 +141,7 @@ class EvaluationLasts(unittest.TestCase):
 
     def check(self, text, planned, unplanned):
         done = run(code(LOOP + "from torch.utils.data import DataLoader\nmark = highwater.mark\nx = torch.ones(1, 2)\n"
-                        "def evaluate():\n    with torch.no_grad(): return model(x)\n" + text), True)
+                        "def evaluate():\n    with torch.no_grad(): return model(x)\n" + text), True, how=forked)
         self.assertEqual((done.code, done.log.nesting_problem()), (0, ""), done.err)
         found, phases = {True: [], False: []}, []
         for name, *values, _ in done.log.calls:
@@ -221,7 +221,7 @@ for f in (nn.Module.__call__, torch.optim.Optimizer.__init__, torch.autograd._en
     print(inspect.signature(f), f.__qualname__, inspect.getsource(f))
 second = copy.deepcopy(optimizer); model(x).sum().backward(); second.step()
 print(torch._dynamo.utils.counters["stats"]["unique_graphs"], len(torch._dynamo.utils.counters["graph_break"]))
-"""))
+"""), how=forked)
         self.assertEqual(watched.code, 0, watched.err)
         self.assertEqual(len(watched.log.steps()), 2)  # steps of a compiled optimizer are not seen
         self.assertNotIn("Highwater", watched.err)

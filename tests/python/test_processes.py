@@ -1,94 +1,47 @@
 """How scripts start, end and fork: as without Highwater, and the one process that trains attaches."""
-import importlib.util
 import os
 import signal
-import subprocess
-import sys
 import tempfile
-import time
+import textwrap
 import unittest
 
 import support
-from support import PYTHON, SCRIPTS, code, run, run_both, script
+from support import PYTHON, code, forked, run, run_both, script
 
 TRAIN = support.TRAIN + "train(2)\n"
 
 
 class Start(unittest.TestCase):
-    def check_attached(self, command, **options):
-        without, watched = run_both(self, command, **options)
-        self.assertEqual(without.code, 0, without.err)
-        self.assertEqual(len(watched.log.processes()), 1)
-        self.assertEqual(len(watched.log.steps()), 6)
-        return watched
-
-    def test_shell_script(self):
-        self.check_attached(["sh", "-c", f"echo begin; '{PYTHON}' plain_loop.py; echo end"])
-
-    def test_module(self):
-        with tempfile.TemporaryDirectory() as folder:
-            os.mkdir(os.path.join(folder, "pkg"))
-            with open(os.path.join(folder, "pkg", "__main__.py"), "w") as file:
-                file.write(open(os.path.join(SCRIPTS, "plain_loop.py")).read())
-            self.check_attached([PYTHON, "-m", "pkg"],
-                                variables={"PYTHONPATH": os.pathsep.join([folder, support.RECORDING])})
-
-    def test_torchrun(self):
-        self.check_attached([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "1", "plain_loop.py"])
-
-    @unittest.skipUnless(importlib.util.find_spec("accelerate"), "accelerate is not installed")
-    def test_accelerate(self):
-        self.check_attached([PYTHON, "-m", "accelerate.commands.launch", "--cpu", "--num_processes", "1",
-                             "plain_loop.py"], variables={"HF_HOME": tempfile.gettempdir()})
-
-    def test_python_m_highwater(self):
-        without = run(script("plain_loop"), False)
-        path = os.pathsep.join([support.SOURCES, support.RECORDING])
-        watched = run([PYTHON, "-m", "highwater", "plain_loop.py"], True, variables={"PYTHONPATH": path})
-        self.assertEqual((watched.code, watched.out), (0, without.out), watched.err)
-        self.assertEqual(len(watched.log.steps()), 6)
-
-    def test_torch_multiprocessing_spawn(self):
-        with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-            file.write("import torch\nimport torch.multiprocessing as mp\n"
-                       f"def work(rank):\n    {TRAIN.replace(chr(10), chr(10) + '    ')}\n"
-                       "    print(rank, flush=True)\n"
-                       "if __name__ == '__main__':\n    mp.spawn(work, nprocs=1)\n")
-            file.flush()
-            _, watched = run_both(self, [PYTHON, file.name])
-        self.assertEqual(len(watched.log.processes()), 1)
-        self.assertEqual(len(watched.log.steps()), 2)
+    """Launchers are in test_recordings."""
 
     def test_flags_that_ignore_the_environment(self):
+        start = code("print('started')")
+        self.assertEqual(run(start, True).signs, {"python": "-"})
         for flag in ("-I", "-E"):
-            _, watched = run_both(self, [PYTHON, flag, "plain_loop.py"])
-            self.assertEqual(watched.log.calls, [])
+            watched = run([PYTHON, flag, *start[1:]], True)
+            self.assertEqual((watched.out, watched.signs), ("started\n", {}), watched.err)
 
-    def test_environment_is_as_without_after_attaching(self):
-        show = "print(sys.path, os.environ.get('PYTHONPATH'), [n for n in os.environ if n.startswith('HIGHWATER_S')])"
-        _, watched = run_both(self, code(TRAIN + show))
-        self.assertEqual(len(watched.log.steps()), 2)
-
-    def test_what_the_script_starts_is_not_watched(self):
-        start = f"import subprocess; subprocess.run([sys.executable, '-c', {TRAIN!r}])"
-        _, watched = run_both(self, code(TRAIN + start))
-        self.assertEqual(len(watched.log.processes()), 1)
-
-    def test_asking_for_torch_does_not_import_it(self):
+    def test_leaves_no_trace(self):
+        """Asking for torch does not import it; the environment is as without after attaching, also of what the
+        script starts, which is not watched."""
         ask = "import importlib.util, sys; print(importlib.util.find_spec('torch').name, 'torch' in sys.modules)\n"
-        _, watched = run_both(self, code(ask + TRAIN))
+        show = "print(sys.path, os.environ.get('PYTHONPATH'), [n for n in os.environ if n.startswith('HIGHWATER_S')])\n"
+        finders = "import sys; print([getattr(each, '__name__', type(each).__name__) for each in sys.meta_path])"
+        start = f"import subprocess; subprocess.run([sys.executable, '-c', {finders!r}], check=True)"
+        without, watched = run_both(self, code(ask + TRAIN + show + "sys.stdout.flush()\n" + start))
+        self.assertEqual(without.code, 0, without.err)
         self.assertEqual(len(watched.log.steps()), 2)
 
     def test_a_script_without_training_does_not_attach(self):
-        _, watched = run_both(self, code("import torch; print(torch.nn.Linear(2, 1)(torch.ones(2)).shape)"))
-        self.assertEqual(watched.log.calls, [])
+        _, watched = run_both(self, code("import torch; print(torch.nn.Linear(2, 1)(torch.ones(2)).shape)"), how=forked)
+        self.assertEqual((watched.log.calls, watched.signs), ([], {"python": "-", "torch": "-"}))
 
     def test_unusable_native_part(self):
         """Highwater's own probe: there is nothing to build, so the script trains on without."""
         watched = support.environment("/nowhere/socket", "token",
                                       support.base_environment(PYTHONPATH="", HIGHWATER_NATIVE="/nowhere"))
-        done = subprocess.run(script("plain_loop"), cwd=SCRIPTS, env=watched, capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stdout), (0, run(script("plain_loop"), False).out))
+        done = forked(script("plain_loop"), watched)
+        self.assertEqual((done.returncode, done.stdout), (0, run(script("plain_loop"), False, how=forked).out))
         self.assertIn("this training is not watched: HIGHWATER_NATIVE names no folder: /nowhere", done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1)
 
@@ -98,9 +51,22 @@ TRAIN_AND_SAY = TRAIN + "print(os.environ.get('PYTHONPATH'), flush=True)"
 START_TRAINING = f"subprocess.run([sys.executable, '-c', {TRAIN_AND_SAY!r}], check=True)\n"
 
 
+def in_fork(text):
+    """Lines that run others in a fork, as a child that trains does."""
+    return f"""
+child = os.fork()
+if not child:
+    {textwrap.indent(text.strip(), '    ').strip()}
+    os._exit(0)
+"""
+
+
+FORK_TRAINING = in_fork(TRAIN) + "os.waitpid(child, 0)\n"
+
+
 class WhoIsWatched(unittest.TestCase):
-    def check_steps(self, text, steps, messages=0):
-        without, watched = run_both(self, code(text))
+    def check_steps(self, text, steps, messages=0, how=forked):
+        without, watched = run_both(self, code(text), how=how)
         self.assertEqual(without.code, 0, without.err)
         self.assertEqual(len(watched.log.processes()), 1)
         self.assertEqual(len(watched.log.steps()), steps)
@@ -108,41 +74,34 @@ class WhoIsWatched(unittest.TestCase):
         return watched
 
     def test_a_launcher_that_builds_an_optimizer(self):
-        self.check_steps(BUILD + START_TRAINING, 2)
+        self.check_steps(BUILD + START_TRAINING, 2, how=support.in_own_process)
 
     def test_a_launcher_that_takes_a_derivative(self):
         derive = "x = torch.ones(2, requires_grad=True)\ndel optimizer\ntorch.autograd.grad((x * x).sum(), x)\n"
-        self.check_steps(BUILD + derive + START_TRAINING, 2)
+        self.check_steps(BUILD + derive + FORK_TRAINING, 2)
 
     def test_a_forked_child_that_trains(self):
-        fork = BUILD + f"""
-if not os.fork():
-    {TRAIN.replace(chr(10), chr(10) + '    ')}
-    train(1)
-    os._exit(0)
-os.wait()
-"""
-        self.check_steps(fork, 3)
+        self.check_steps(BUILD + in_fork(TRAIN + "train(1)") + "os.waitpid(child, 0)\n", 3)
 
     def test_the_others_train_without_and_say_so_once(self):
-        watched = self.check_steps(BUILD + START_TRAINING * 3 + TRAIN, 2, messages=1)
+        watched = self.check_steps(BUILD + FORK_TRAINING * 3 + TRAIN, 2, messages=1)
         self.assertRegex(watched.err, r"^Highwater: Highwater watched process \d+, which has ended; this one trains on "
                                       r"without\n$")
 
     def test_beside_the_watched_one(self):
         """A pool of trials: the second begins while the first trains."""
-        wait = "open(sys.argv[1], 'w').close()\nwhile not os.path.exists(sys.argv[2]): train(1)\n"
         with tempfile.TemporaryDirectory() as folder:
             began, done = os.path.join(folder, "began"), os.path.join(folder, "done")
+            wait = f"open({began!r}, 'w').close()\nwhile not os.path.exists({done!r}): train(1)\n"
             pool = f"""
-import os, subprocess, sys
-first = subprocess.Popen([sys.executable, "-c", {TRAIN + wait!r}, {began!r}, {done!r}])
-while not os.path.exists({began!r}): assert first.poll() is None
-subprocess.run([sys.executable, "-c", {TRAIN!r}], check=True)
+import os, torch
+{in_fork(TRAIN + wait)}
+while not os.path.exists({began!r}): assert os.waitpid(child, os.WNOHANG) == (0, 0)
+{FORK_TRAINING.replace("child", "second")}
 open({done!r}, "w").close()
-first.wait()
+os.waitpid(child, 0)
 """
-            watched = run(code(pool), True)
+            watched = run(code(pool), True, how=forked)
         self.assertEqual(len(watched.log.processes()), 1)
         self.assertGreaterEqual(len(watched.log.steps()), 2)
         process, = watched.log.processes()
@@ -152,7 +111,7 @@ first.wait()
     def test_a_host_that_ended_before_the_training_began(self):
         watched = support.environment("/nowhere/socket", "token",
                                       support.base_environment(HIGHWATER_TEST_LOG=os.devnull))
-        done = subprocess.run(code(TRAIN + "print('end')"), env=watched, capture_output=True, text=True, check=False)
+        done = forked(code(TRAIN + "print('end')"), watched)
         self.assertEqual((done.returncode, done.stdout), (0, "end\n"))
         self.assertEqual(done.stderr, "Highwater: Highwater has ended; this one trains on without\n")
 
@@ -194,7 +153,7 @@ class CommandLine(unittest.TestCase):
 
 class End(unittest.TestCase):
     def check(self, ending, expected, stops=1):
-        without, watched = run_both(self, code(TRAIN + ending))
+        without, watched = run_both(self, code(TRAIN + ending), how=forked)
         self.assertEqual(without.code, expected)
         self.assertEqual(watched.err, without.err)
         self.assertEqual(len(watched.log.steps()), 2)
@@ -213,21 +172,14 @@ class End(unittest.TestCase):
     def test_interrupt(self):
         self.check("import signal; signal.raise_signal(signal.SIGINT)", -signal.SIGINT)
 
-    def test_interrupt_from_outside(self):
+    def test_interrupt_at_any_time(self):
+        interrupt = "import signal, threading\nthreading.Timer(0.1, os.kill, [os.getpid(), signal.SIGINT]).start()\n"
         for watched in (False, True):
-            variables = support.base_environment()
-            with tempfile.TemporaryDirectory() as folder:
-                if watched:
-                    variables = support.environment(os.path.join(folder, "socket"), "token", variables)
-                    variables["HIGHWATER_TEST_LOG"] = os.path.join(folder, "log")
-                with subprocess.Popen(code(TRAIN + "print('ready', flush=True)\nwhile True: train(1)"), env=variables,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-                    process.stdout.readline()
-                    time.sleep(0.1)
-                    process.send_signal(signal.SIGINT)
-                    _, err = process.communicate(timeout=60)
-                self.assertEqual(process.returncode, -signal.SIGINT)
-                self.assertTrue(err.endswith("KeyboardInterrupt\n"), err)
+            done = run(code(TRAIN + interrupt + "while True: train(1)"), watched, how=forked)
+            self.assertEqual(done.code, -signal.SIGINT, done.err)
+            self.assertTrue(done.err.endswith("KeyboardInterrupt\n"), done.err)
+        self.assertGreaterEqual(len(done.log.steps()), 2)
+        self.assertEqual(len(done.log.of("stop")), 1)
 
 
 class EarlyError(unittest.TestCase):
@@ -238,7 +190,7 @@ class EarlyError(unittest.TestCase):
             path = os.path.join(folder, "early.py")
             with open(path, "w", encoding="utf-8") as file:
                 file.write("import torch\n" + lines)
-            without, watched = run_both(self, [PYTHON, path])
+            without, watched = run_both(self, [PYTHON, path], how=forked)
         self.assertEqual((watched.code, watched.err), (1, without.err))
         return watched.signs["error"]
 
@@ -302,11 +254,10 @@ TRACEBACKS = {
 
 class Tracebacks(unittest.TestCase):
     def test_are_the_same(self):
-        """One process for all, as importing torch takes most of the time."""
         text = TRAIN + "import traceback\n" + "".join(
             f"print({name!r})\ntry:\n    exec(compile({part!r}, 'part', 'exec'), globals())\n"
             "except Exception: print(traceback.format_exc())\n" for name, part in TRACEBACKS.items())
-        without, watched = run_both(self, code(text))
+        without, watched = run_both(self, code(text), how=forked)
         self.assertEqual(without.code, 0)
         self.assertEqual(watched.err, without.err)
         self.assertEqual(without.out.count("Traceback"), len(TRACEBACKS) - 1)  # a thread's goes to stderr
@@ -324,7 +275,7 @@ for fails in (lambda: own.step(), lambda: model(1), lambda: torch.optim.LBFGS(mo
     except Exception: pass
 train(2)
 """
-        _, watched = run_both(self, code(TRAIN + broken))
+        _, watched = run_both(self, code(TRAIN + broken), how=forked)
         self.assertEqual(watched.log.nesting_problem(), "")
         self.assertGreaterEqual(len(watched.log.steps()), 4)
 
@@ -338,33 +289,35 @@ if not os.fork():
 print(os.waitstatus_to_exitcode(os.wait()[1]))
 train(1)
 """
-        _, watched = run_both(self, code(TRAIN + fork))
+        _, watched = run_both(self, code(TRAIN + fork), how=forked)
         self.assertIn("5", watched.out)
         self.assertEqual(len(watched.log.processes()), 1)
         self.assertEqual(len(watched.log.steps()), 3)
 
     def test_loader_workers(self):
-        for method in ("fork", "spawn", "forkserver"):
-            with tempfile.NamedTemporaryFile("w", suffix=".py") as file:
-                file.write("from torch.utils.data import DataLoader\n"
-                           f"if __name__ == '__main__':\n    {TRAIN.replace(chr(10), chr(10) + '    ')}\n"
-                           f"    for _ in DataLoader(range(8), 2, num_workers=2, multiprocessing_context='{method}'):\n"
-                           "        train(1)\n    print('end')\n")
-                file.flush()
-                _, watched = run_both(self, [PYTHON, file.name])
-            self.assertEqual((watched.code, len(watched.log.processes())), (0, 1), watched.err)
-            self.assertEqual(len(watched.log.steps()), 6)
+        """That is left to test_recordings, but for a server that forks them."""
+        text = ("from torch.utils.data import DataLoader\n"
+                f"if __name__ == '__main__':\n    {TRAIN.replace(chr(10), chr(10) + '    ')}\n"
+                "    for _ in DataLoader(range(8), 2, num_workers=1, multiprocessing_context='forkserver'):\n"
+                "        train(1)\n    print('end')\n")
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "loader.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            watched = run([PYTHON, path], True)
+        self.assertEqual((watched.code, watched.out, len(watched.log.processes())), (0, "end\n", 1), watched.err)
+        self.assertEqual(len(watched.log.steps()), 6)
 
 
 class Threads(unittest.TestCase):
     def test_are_watched(self):
         thread = "import threading; t = threading.Thread(target=model, args=[torch.ones(2)]); t.start(); t.join()"
-        _, watched = run_both(self, code(TRAIN + thread))
+        _, watched = run_both(self, code(TRAIN + thread), how=forked)
         self.assertEqual(len(watched.log.of("watch_thread")), 1)
 
     def test_training_in_a_thread(self):
         thread = "import threading\nt = threading.Thread(target=train, args=[3]); t.start(); t.join()"
-        _, watched = run_both(self, code(TRAIN.replace("\ntrain(2)\n", "\n") + thread))
+        _, watched = run_both(self, code(TRAIN.replace("\ntrain(2)\n", "\n") + thread), how=forked)
         self.assertEqual(len(watched.log.steps()), 3)
 
 

@@ -3,7 +3,7 @@ the hooks told is what the script did."""
 import importlib.util
 import unittest
 
-from support import Step, run_both, script
+from support import Step, forked, in_own_process, run_both, script
 
 ITERATION = ["forward", "backward", "optimizer_step"]
 
@@ -15,9 +15,9 @@ def plain_steps(count, batch, length=0, micro_steps=1):
 class Scripts(unittest.TestCase):
     maxDiff = None
 
-    def watched(self, name):
+    def watched(self, name, how=forked):
         """The log of a script that a user cannot tell from one without the hooks."""
-        without, watched = run_both(self, script(name))
+        without, watched = run_both(self, script(name), how=how)
         self.assertEqual(without.code, 0, without.err)
         self.assertEqual(watched.err, without.err)
         self.assertEqual(watched.log.nesting_problem(), "")
@@ -92,7 +92,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(log.phases().count("forward"), 3)
 
     def test_compiled(self):
-        log = self.watched("compiled")  # prints the numbers of graphs, breaks and frames
+        log = self.watched("compiled", in_own_process)  # prints the numbers of graphs, breaks and frames
         self.assertEqual(log.steps(), plain_steps(4, 16))
 
     @unittest.skipUnless(importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"),
