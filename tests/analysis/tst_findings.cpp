@@ -1,10 +1,8 @@
 #include <QtTest>
-#include <cmath>
 #include <functional>
 #include <set>
 
 #include "analysis/findings/finding_rules.h"
-#include "analysis/statistics.h"
 #include "core/scenarios.h"
 #include "judged_run.h"
 #include "support/test_program.h"
@@ -23,12 +21,6 @@ class TestFindings : public QObject {
   Q_OBJECT
 
  private slots:
-  void aCleanRunHasNone() {
-    const Findings findings = JudgedRun().judge();
-    QCOMPARE(findings.steps, std::uint64_t{39});
-    QVERIFY(findings.found.empty() && findings.accepted.empty());
-  }
-
   /// A check in parts during a live run is of the steps that there were at its beginning.
   void aCheckOfAGrowingRunIsOfItsBeginning() {
     JudgedRun run;
@@ -101,17 +93,6 @@ class TestFindings : public QObject {
     QCOMPARE(whole.found.front().title, all.found.front().title);
   }
 
-  void namesTheLongestOfItsEvents() {
-    JudgedRun run;
-    for (std::uint32_t step = 2; step <= 40; ++step) {
-      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, step == 17 ? 9 : 5,
-                         events::Phase::Forward, false);
-    }
-    const Findings findings = run.judge();
-    QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
-    QCOMPARE(findings.found[0].longest.value(), 15u);
-  }
-
   void namesAFallbackWithItsCost() {
     JudgedRun run;
     for (std::uint32_t step = 1; step <= 40; ++step) {
@@ -167,7 +148,7 @@ class TestFindings : public QObject {
   void anUnplannedSyncPointIsFoundWhereItCosts() {
     JudgedRun run;
     for (std::uint32_t step = 2; step <= 40; ++step) {
-      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, 20,
+      JudgedRun::addSync(run.more, step, kNonzero, events::SyncKind::Nonzero, step == 17 ? 24 : 20,
                          events::Phase::Backward, false);
     }
     JudgedRun::addSync(run.more, 9, kCopy, events::SyncKind::CopyToHost, 1, events::Phase::Forward,
@@ -175,6 +156,7 @@ class TestFindings : public QObject {
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
     QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
+    QCOMPARE(findings.found[0].longest.value(), 15u);
   }
 
   void aScriptsReadAtEachStepIsChattyAndNamesItsLine() {
@@ -315,23 +297,14 @@ class TestFindings : public QObject {
     QVERIFY(run.judge().found.empty());
   }
 
-  void driverThatGrowsWithShapesIsFound() {
+  /// The settings of a sweep are not shapes of the data.
+  void shapesThatWereSetAreNoGrowth() {
     JudgedRun run;
     run.length = [](std::uint32_t step) { return 8 + step; };
     run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::ShapeGrowth});
     QCOMPARE(*findings.found[0].costBytes, 6.0 * static_cast<double>(kMiB));
-    run.length = [](std::uint32_t) { return 64; };
-    QVERIFY(run.judge().found.empty());
-  }
-
-  /// The settings of a sweep are not shapes of the data.
-  void shapesThatWereSetAreNoGrowth() {
-    JudgedRun run;
-    run.length = [](std::uint32_t step) { return 8 + step; };
-    run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
-    QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::ShapeGrowth});
     for (std::uint32_t step = 2; step <= 40; ++step) {
       run.more.markers.emplace_back(JudgedRun::beginMs(step) * kMs + 1, 7 + step, 8 + step, step,
                                     kNoId, events::MarkerKind::SequenceLength);
@@ -351,14 +324,6 @@ class TestFindings : public QObject {
     QVERIFY(findings.found[0].title.find("93 %") != std::string::npos);
     run.driver = [](std::uint32_t) { return 900 * kMiB; };
     QVERIFY(run.judge().found.empty());
-  }
-
-  void slopesForgiveOutliers() {
-    std::vector<Point> points;
-    for (int i = 0; i < 1000; ++i) points.push_back({double(i), 3.0 * i + (i % 50 ? 0 : 1e6)});
-    QVERIFY(std::fabs(robustSlope(points) - 3.0) < 0.1);
-    QVERIFY(std::fabs(steadySlope(points) - 3.0) < 0.1);
-    QCOMPARE(robustSlope({}), 0.0);
   }
 
   void everyScenarioNamesAFindingOrNone() {
