@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <memory>
 
+#include "support/wait_limit.h"
+
 namespace highwater::test {
 
 struct Outcome {
@@ -23,7 +25,7 @@ inline QProcessEnvironment environmentWith(const QStringList& additions) {
 
 /// Runs build/bin/highwater to its end. `environment`: NAME=VALUE.
 inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
-                            int timeoutMs = 60'000) {
+                            int timeoutMs = kWaitMs) {
   QProcess process;
   process.setProcessEnvironment(environmentWith(environment));
   process.setStandardInputFile(QProcess::nullDevice());

@@ -216,8 +216,8 @@ class TestWindowLayout : public QObject {
   }
 
   void aSmallWindowKeepsTheUsersLayout() {
-    const QTemporaryDir folder, home;
-    QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home.path());
+    const QTemporaryDir folder;
+    test::useOwnHome();
     QSettings().clear();
     const QString path = record(folder, kWithOps);
     const auto isUsers = [](const OpenedFindings& opened) {
