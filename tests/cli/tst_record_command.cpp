@@ -92,21 +92,11 @@ class TestRecordCommand : public QObject {
     };
     const QStringList good = fake("sample");
     row("unknown option", {"--bogus"}, good, kExitUsage, "--bogus");
-    row("batch 0", {"--batch", "0"}, good, kExitUsage, "--batch is \"0\"");
-    row("batch -1", {"--batch", "-1"}, good, kExitUsage, "--batch is \"-1\"");
-    row("batch 1e9", {"--batch", "1000000000"}, good, kExitUsage, "--batch is \"1000000000\"");
     row("bad data", {}, fake("failure"), kExitUsage, "data.csv has no column \"label\"");
-    row("refused by the worker", {}, fake("usage"), kExitUsage, "--preset is \"huge\"");
     row("past the position table", {"--set", "9:seq=500"}, fake("train"), kExitUsage,
         "the position table ends at 256");
-    row("another version", {}, fake("version"), kExitFailed, "speaks version 2, this program");
     row("not a worker", {}, fake("garbage"), kExitFailed, "not a stream of frames");
     row("missing worker", {}, {"HIGHWATER_WORKER=/nowhere/worker"}, kExitFailed, "/nowhere/worker");
-    row("not executable", {}, {"HIGHWATER_WORKER=" HIGHWATER_SOURCE_DIR "/LICENSE"}, kExitFailed,
-        "may not be executed");
-    row("exits at once", {}, {"HIGHWATER_WORKER=/bin/false"}, kExitFailed, "exit code 1");
-    row("bad timeout", {}, good + QStringList{"HIGHWATER_HANG_TIMEOUT_MS=soon"}, kExitUsage,
-        "HIGHWATER_HANG_TIMEOUT_MS");
   }
   void leavesNoFileWhereNothingBegan() {
     QFETCH(QStringList, arguments);

@@ -359,19 +359,6 @@ class TestSession : public QObject {
     QVERIFY(session->end()->reason == Reason::kFinished);
   }
 
-  void killsAWorkerThatDoesNotStop() {
-    CountingSink sink;
-    Session session(fakeWorker("deaf"));
-    session.addSink(&sink);
-    session.start();
-    QTRY_COMPARE(session.state(), State::kRunning);
-    session.stop();
-    QTRY_COMPARE(session.state(), State::kEnded);
-    QVERIFY(session.end()->reason == Reason::kStopped);
-    QCOMPARE(session.end()->signal, 9);
-    QVERIFY(!processLives(session.workerProcessId()));
-  }
-
   void abortEndsAtOnce() {
     CountingSink sink;
     Session session(fakeWorker("train"));

@@ -404,43 +404,6 @@ class TestPanels : public QObject {
     banner.findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
     QVERIFY(!banner.isVisible());
   }
-
-  void tableTellsWhatTheUserPicked() {
-    analysis::LiveStore store;
-    test::feed(test::makeSampleRun({.steps = 40}), store);
-    models::SyncPointModel model;
-    model.refresh(analysis::summarize(store).syncPoints, 1000);
-    EventTable table;
-    table.setModel(&model);
-    table.setOpLook(EventTable::Kind::kSyncPoints, models::OpTotalsModel::kOp,
-                    models::OpTotalsModel::kShare);
-    table.resize(600, 200);
-    QSignalSpy picked(&table, &EventTable::rowPicked);
-    table.sortByColumn(models::OpTotalsModel::kTotalMs, Qt::DescendingOrder);
-    table.markRow(1);
-    QCOMPARE(picked.count(), 0);  // not picked by the user
-    QCOMPARE(table.currentIndex().row(), 1);
-    QTest::mouseClick(table.viewport(), Qt::LeftButton, {},
-                      table.visualRect(table.model()->index(0, 0)).center());
-    QCOMPARE(picked.count(), 1);
-    QCOMPARE(picked.first().first().toInt(), 0);
-    QVERIFY(!table.grab().isNull());
-  }
-
-  void selectionPanelDrawsAnySummary() {
-    SelectionPanel panel;
-    panel.resize(300, 460);
-    QVERIFY(!panel.grab().isNull());
-    analysis::LiveStore store;
-    test::feed(test::makeSampleRun({.steps = 40}), store);
-    const QImage before = panel.grab().toImage();
-    panel.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
-                      store.completeUpToNs(), false);
-    QVERIFY(panel.grab().toImage() != before);
-    panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), QStringLiteral("–"), 1,
-                      true);
-    QVERIFY(!panel.grab().isNull());
-  }
 };
 
 HIGHWATER_TEST(TestPanels, QApplication)

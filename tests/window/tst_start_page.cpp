@@ -725,13 +725,6 @@ class TestStartPage : public QObject {
     QCOMPARE(asked.size(), 1);
     QCOMPARE(asked[0][0].value<session::ScriptOptions>().command[1], QString("train.py"));
   }
-
-  void runTrainsTheWorkloadWhereNoScriptIsNamed() {
-    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
-    window.show();
-    window.findChild<QAction*>("runAction")->trigger();
-    QVERIFY(window.currentRun().live() && !pageShown(window));
-  }
 };
 
 HIGHWATER_TEST(TestStartPage, QApplication)
