@@ -54,14 +54,6 @@ class TestProgress : public QObject {
     QVERIFY(progressBar(halfway(), 120, false).find('\x1b') == std::string::npos);
     QVERIFY(progressBar(halfway(), 120, true).find('\x1b') != std::string::npos);
   }
-
-  void alignsColumns() {
-    report::TextTable table({report::TextTable::Align::kLeft, report::TextTable::Align::kRight});
-    table.add({"a\u00d7", "1"});
-    table.add({"long", "100"});
-    table.add({"alone"});
-    QCOMPARE(table.text(1), std::string(" a\u00d7       1\n long   100\n alone\n"));
-  }
 };
 
 HIGHWATER_TEST(TestProgress, QCoreApplication)

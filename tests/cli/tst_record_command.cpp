@@ -12,6 +12,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
@@ -91,21 +92,11 @@ class TestRecordCommand : public QObject {
     };
     const QStringList good = fake("sample");
     row("unknown option", {"--bogus"}, good, kExitUsage, "--bogus");
-    row("batch 0", {"--batch", "0"}, good, kExitUsage, "--batch is \"0\"");
-    row("batch -1", {"--batch", "-1"}, good, kExitUsage, "--batch is \"-1\"");
-    row("batch 1e9", {"--batch", "1000000000"}, good, kExitUsage, "--batch is \"1000000000\"");
     row("bad data", {}, fake("failure"), kExitUsage, "data.csv has no column \"label\"");
-    row("refused by the worker", {}, fake("usage"), kExitUsage, "--preset is \"huge\"");
     row("past the position table", {"--set", "9:seq=500"}, fake("train"), kExitUsage,
         "the position table ends at 256");
-    row("another version", {}, fake("version"), kExitFailed, "speaks version 2, this program");
     row("not a worker", {}, fake("garbage"), kExitFailed, "not a stream of frames");
     row("missing worker", {}, {"HIGHWATER_WORKER=/nowhere/worker"}, kExitFailed, "/nowhere/worker");
-    row("not executable", {}, {"HIGHWATER_WORKER=" HIGHWATER_SOURCE_DIR "/LICENSE"}, kExitFailed,
-        "may not be executed");
-    row("exits at once", {}, {"HIGHWATER_WORKER=/bin/false"}, kExitFailed, "exit code 1");
-    row("bad timeout", {}, good + QStringList{"HIGHWATER_HANG_TIMEOUT_MS=soon"}, kExitUsage,
-        "HIGHWATER_HANG_TIMEOUT_MS");
   }
   void leavesNoFileWhereNothingBegan() {
     QFETCH(QStringList, arguments);
@@ -155,8 +146,8 @@ class TestRecordCommand : public QObject {
       process.setWorkingDirectory(folder_->path());
       process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                     QStringList{"record", "--steps", "5"} + options);
-      return process.waitForFinished() ? QString::fromUtf8(process.readAllStandardOutput())
-                                       : QString();
+      return process.waitForFinished(kWaitMs) ? QString::fromUtf8(process.readAllStandardOutput())
+                                              : QString();
     };
     const QString plain = record({});
     QCOMPARE(files().size(), 1);
@@ -248,9 +239,9 @@ class TestRecordCommand : public QObject {
     process.setProcessChannelMode(QProcess::MergedChannels);
     process.start(HIGHWATER_BIN_DIR "/highwater",
                   {"record", "--steps", "100000", "-o", path("a.highwater")});
-    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("a.highwater")), 20'000);
+    QTRY_VERIFY(QFile::exists(path("a.highwater")));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(20'000));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));
     QVERIFY(process.readAll().contains("stopped on request"));
     QVERIFY(load("a.highwater").end->reason == RunEnd::Reason::kStopped);
@@ -261,9 +252,9 @@ class TestRecordCommand : public QObject {
     process.setProcessEnvironment(test::environmentWith(fake("silent")));
     process.setProcessChannelMode(QProcess::MergedChannels);
     process.start(HIGHWATER_BIN_DIR "/highwater", {"record", "-o", path("a.highwater")});
-    QTRY_VERIFY_WITH_TIMEOUT(test::workerOf(process.processId()) > 0, 20'000);
+    QTRY_VERIFY(test::workerOf(process.processId()) > 0);
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(20'000));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));
     const QByteArray said = process.readAll();
     QVERIFY2(said.contains("stopped on request before the training began"), said.constData());
@@ -273,16 +264,16 @@ class TestRecordCommand : public QObject {
   void saysThatTheTrainingStandsStill() {
     QProcess process;
     process.setProcessEnvironment(test::environmentWith(
-        fake("stuck") + QStringList{QStringLiteral("HIGHWATER_HANG_TIMEOUT_MS=1000")}));
+        fake("stuck") + QStringList{QStringLiteral("HIGHWATER_HANG_TIMEOUT_MS=2000")}));
     process.start(HIGHWATER_BIN_DIR "/highwater", {"record", "-o", path("a.highwater")});
     QByteArray said;
     const auto says = [&](const char* what) {
       said += process.readAllStandardError();
       return said.contains(what);
     };
-    QTRY_VERIFY_WITH_TIMEOUT(says("Ctrl+C ends the run"), 20'000);
+    QTRY_VERIFY(says("Ctrl+C ends the run"));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(20'000));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));
     QVERIFY2(says("step 5 has stood in loss read for "), said.constData());
     QCOMPARE(said.count("has stood in"), 1);
@@ -296,16 +287,16 @@ class TestRecordCommand : public QObject {
     process.setProcessEnvironment(test::environmentWith(fake("deaf")));
     process.start(HIGHWATER_BIN_DIR "/highwater",
                   {"record", "--steps", "100000", "-o", path("a.highwater")});
-    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(path("a.highwater")), 20'000);
+    QTRY_VERIFY(QFile::exists(path("a.highwater")));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
     QByteArray said;
     const auto isStopping = [&] {
       said += process.readAllStandardError();
       return said.contains("stopping after this step");
     };
-    QTRY_VERIFY_WITH_TIMEOUT(isStopping(), 4000);  // the worker is killed after 5 s
+    QTRY_VERIFY(isStopping());  // the worker is killed after 5 s
     ::kill(static_cast<pid_t>(process.processId()), SIGTERM);
-    QVERIFY(process.waitForFinished(20'000));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int(kExitEndedEarly));
     QVERIFY(load("a.highwater").end->reason == RunEnd::Reason::kAborted);
   }

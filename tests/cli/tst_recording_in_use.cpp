@@ -16,6 +16,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
@@ -44,7 +45,7 @@ class TestRecordingInUse : public QObject {
     const auto hasSteps = [this] {
       return QFile::exists(path_) && reportOf()["steps"].toInt() > 0;
     };
-    return QTest::qWaitFor(hasSteps, 20'000) ? std::move(process) : nullptr;
+    return QTest::qWaitFor(hasSteps, kWaitMs) ? std::move(process) : nullptr;
   }
   [[nodiscard]] QJsonObject reportOf() const {
     return QJsonDocument::fromJson(runHighwater({"report", path_, "--json"}).out.toUtf8()).object();
@@ -54,7 +55,7 @@ class TestRecordingInUse : public QObject {
   }
   static bool interrupt(QProcess& process) {
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    return process.waitForFinished(20'000);
+    return process.waitForFinished(kWaitMs);
   }
 
  private slots:
@@ -93,7 +94,7 @@ class TestRecordingInUse : public QObject {
     const QJsonObject report = reportOf();
     QVERIFY(report["being_written"].toBool() && report["end"].isNull());
     run->kill();
-    QVERIFY(run->waitForFinished());
+    QVERIFY(run->waitForFinished(kWaitMs));
     QVERIFY(test::reportText(path_).contains("the recording ends without saying so"));
     QVERIFY(!reportOf()["being_written"].toBool());
   }
@@ -102,7 +103,7 @@ class TestRecordingInUse : public QObject {
     const auto run = startLongRun();
     QVERIFY(run);
     QVERIFY(QFile::remove(path_));
-    QVERIFY(run->waitForFinished(20'000));
+    QVERIFY(run->waitForFinished(kWaitMs));
     QVERIFY(run->exitStatus() == QProcess::NormalExit);
     QCOMPARE(run->exitCode(), int(kExitFailed));
     const QByteArray said = run->readAllStandardError();
@@ -119,7 +120,7 @@ class TestRecordingInUse : public QObject {
     // The file grows at each checkpoint, where the writer also looks for the move.
     for (int checkpoints = 0; checkpoints < 2; ++checkpoints) {
       const qint64 before = QFileInfo(other).size();
-      QTRY_VERIFY_WITH_TIMEOUT(QFileInfo(other).size() > before, 20'000);
+      QTRY_VERIFY(QFileInfo(other).size() > before);
     }
     QCOMPARE(run->state(), QProcess::Running);
     QVERIFY(interrupt(*run));
@@ -135,7 +136,7 @@ class TestRecordingInUse : public QObject {
     QVERIFY(run);
     const QString other = test::recordIn(*folder_, "b.highwater", test::makeSampleRun());
     QCOMPARE(::rename(qPrintable(other), qPrintable(path_)), 0);
-    QVERIFY(run->waitForFinished(20'000));
+    QVERIFY(run->waitForFinished(kWaitMs));
     QCOMPARE(run->exitCode(), int(kExitFailed));
     const QByteArray said = run->readAllStandardError();
     QVERIFY2(said.contains("another file has its name now"), said.constData());

@@ -133,11 +133,8 @@ class TestSimOptions : public QObject {
     };
     row({"--sim-slowdown", "0.5"},
         "--sim-slowdown: \"0.5\" is not allowed; give a number from 1 (none) to 1000");
-    row({"--sim-missing-ops", "kthvalue,no_such_op"},
-        "--sim-missing-ops: \"aten::no_such_op\" is not allowed");
     row({"--sim-ledger", "/no/such/folder/l.jsonl"},
         "--sim-ledger: \"/no/such/folder/l.jsonl\" cannot be written");
-    row({"--high-watermark", "3"}, "--high-watermark: \"3\"");
   }
   void aRefusedValueIsWrongUsage() {
     QFETCH(QStringList, option);
@@ -161,19 +158,6 @@ class TestSimOptions : public QObject {
                                       {"HIGHWATER_SIM_SLOWDOWN=0.5"});
     QCOMPARE(outcome.exitCode, int(kExitUsage));
     QVERIFY2(outcome.err.contains("HIGHWATER_SIM_SLOWDOWN: \"0.5\""), qPrintable(outcome.err));
-  }
-
-  void aRecordedRunHasACompleteLedger() {
-    QTemporaryDir folder;
-    const QString path = folder.filePath("ledger.jsonl");
-    const auto record = runHighwater({"record", "--device", "sim", "--steps", "2", "--sim-ledger",
-                                      path, "-o", folder.filePath("f.highwater")});
-    QVERIFY2(record.exitCode == int(kExitDone), qPrintable(record.err));
-    QFile ledger(path);
-    QVERIFY(ledger.open(QIODevice::ReadOnly));
-    const QByteArray text = ledger.readAll();
-    QVERIFY(text.startsWith("{\"event\":\"header\"") && text.endsWith("}\n"));
-    QCOMPARE(text.count("\"cause\":\"exit\""), qsizetype(1));
   }
 
   void aSimulatedCrashEndsTheRunEarly() {

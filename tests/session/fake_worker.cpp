@@ -103,7 +103,7 @@ class FakeWorker {
       beat();
       if (step_ == 5) misbehave();
       if (step_ == 5 && mode_ == "stuck") standInOneOp(std::chrono::hours(1));
-      if (step_ == 5 && mode_ == "slow") standInOneOp(std::chrono::milliseconds(2500));
+      if (step_ == 5 && mode_ == "slow") standInOneOp(std::chrono::milliseconds(4000));
       readCommands(20);
       while (paused_ && !stopped_) readCommands(-1);
       if (stopped_) break;

@@ -6,7 +6,6 @@
 
 #include "session/benchmark_run.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 
 using namespace highwater;
 using namespace highwater::session;

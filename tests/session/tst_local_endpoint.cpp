@@ -8,6 +8,7 @@
 #include <QFileInfo>
 #include <QProcess>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "session/local_endpoint.h"
@@ -19,6 +20,7 @@
 using namespace highwater;
 using namespace highwater::session;
 using highwater::test::CountingSink;
+using highwater::test::kWaitMs;
 
 namespace {
 
@@ -44,7 +46,16 @@ std::unique_ptr<QProcess> startFake(const LocalEndpoint& endpoint, const QString
 class TestLocalEndpoint : public QObject {
   Q_OBJECT
 
+ private:
+  QTemporaryDir place_;
+
  private slots:
+  /// Whoever listens removes what is left behind in the folder of endpoints: here, of this test.
+  void initTestCase() {
+    qunsetenv("XDG_RUNTIME_DIR");
+    qputenv("TMPDIR", place_.path().toLocal8Bit());
+  }
+
   void belongsToThisUserAlone() {
     auto endpoint = LocalEndpoint::listen();
     QVERIFY(endpoint);
@@ -111,7 +122,7 @@ class TestLocalEndpoint : public QObject {
     QSignalSpy connected(endpoint->get(), &LocalEndpoint::connected);
     QVERIFY(!(*endpoint)->take());
     const auto process = startFake(**endpoint, "train");
-    QVERIFY(connected.wait(10'000));
+    QVERIFY(connected.wait(kWaitMs));
     auto connection = (*endpoint)->take();
     QVERIFY(connection);
     QVERIFY(test::hasGrownBuffers(connection->socket.get()));
@@ -120,12 +131,12 @@ class TestLocalEndpoint : public QObject {
     Session session(std::move(*connection), LaunchOptions{});
     session.addSink(&sink);
     session.start();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kRunning, 10'000);
+    QTRY_COMPARE(session.state(), Session::State::kRunning);
     QCOMPARE(session.workerProcessId(), process->processId());
     session.stop();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, 10'000);
+    QTRY_COMPARE(session.state(), Session::State::kEnded);
     QVERIFY(session.end()->reason == RunEnd::Reason::kStopped);
-    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished());
+    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished(kWaitMs));
     QCOMPARE(process->exitCode(), 0);
   }
 
@@ -134,17 +145,17 @@ class TestLocalEndpoint : public QObject {
     QVERIFY(endpoint);
     QSignalSpy connected(endpoint->get(), &LocalEndpoint::connected);
     const auto process = startFake(**endpoint, "badtoken");
-    QVERIFY(connected.wait(10'000));
+    QVERIFY(connected.wait(kWaitMs));
     CountingSink sink;
     Session session(*(*endpoint)->take(), LaunchOptions{});
     session.addSink(&sink);
     session.start();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, 10'000);
+    QTRY_COMPARE(session.state(), Session::State::kEnded);
     QVERIFY(session.end()->reason == RunEnd::Reason::kProtocolViolation);
     QVERIFY2(QString::fromStdString(session.end()->message).contains("wrong token"),
              session.end()->message.c_str());
     QCOMPARE(sink.messages, 1);  // RunEnd only
-    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished());
+    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished(kWaitMs));
   }
 
   void acceptsNobodyElse() {
@@ -152,13 +163,13 @@ class TestLocalEndpoint : public QObject {
     QVERIFY(endpoint);
     QSignalSpy connected(endpoint->get(), &LocalEndpoint::connected);
     const auto first = startFake(**endpoint, "silent");
-    QVERIFY(connected.wait(10'000));
+    QVERIFY(connected.wait(kWaitMs));
     const auto second = startFake(**endpoint, "silent");
-    QVERIFY(second->waitForFinished(10'000));
+    QVERIFY(second->waitForFinished(kWaitMs));
     QCOMPARE(second->exitCode(), 1);
     QVERIFY(second->readAllStandardError().contains("connect"));
     first->kill();
-    first->waitForFinished();
+    first->waitForFinished(kWaitMs);
   }
 
   void aProcessElsewhereLivesOn() {
@@ -166,7 +177,7 @@ class TestLocalEndpoint : public QObject {
     QVERIFY(endpoint);
     QSignalSpy connected(endpoint->get(), &LocalEndpoint::connected);
     const auto process = startFake(**endpoint, "silent");
-    QVERIFY(connected.wait(10'000));
+    QVERIFY(connected.wait(kWaitMs));
     {
       Session session(*(*endpoint)->take(), LaunchOptions{});
       session.start();
@@ -174,7 +185,7 @@ class TestLocalEndpoint : public QObject {
       QVERIFY(session.end()->reason == RunEnd::Reason::kAborted);
     }
     process->terminate();
-    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished());
+    QVERIFY(process->state() == QProcess::NotRunning || process->waitForFinished(kWaitMs));
     QCOMPARE(process->exitStatus(), QProcess::CrashExit);
     QCOMPARE(process->exitCode(), SIGTERM);  // and not SIGKILL, from the session
   }

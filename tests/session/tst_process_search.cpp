@@ -6,6 +6,7 @@
 #include "support/test_program.h"
 
 using namespace highwater::session;
+using highwater::test::kWaitMs;
 
 class TestProcessSearch : public QObject {
   Q_OBJECT
@@ -31,7 +32,7 @@ class TestProcessSearch : public QObject {
     QCOMPARE(processesWithEnvironment(entry),
              std::vector<pid_t>{static_cast<pid_t>(child.processId())});
     child.kill();
-    QVERIFY(child.waitForFinished());
+    QVERIFY(child.waitForFinished(kWaitMs));
     QVERIFY(processesWithEnvironment(entry).empty());
   }
 };

@@ -8,7 +8,6 @@
 #include "session/session_probe.h"
 #include "session/sweep_run.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 
 using namespace highwater;
 using namespace highwater::session;

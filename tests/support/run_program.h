@@ -5,6 +5,8 @@
 #include <QStringList>
 #include <memory>
 
+#include "support/wait_limit.h"
+
 namespace highwater::test {
 
 /// For any one thing that a test of real programs waits for: a command, a start, some steps. Only a

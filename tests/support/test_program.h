@@ -3,6 +3,18 @@
 #include <QTest>
 #include <string>
 
+#include "support/wait_limit.h"
+
+// These give up after 5 s, which a busy machine needs for what takes milliseconds on an idle one.
+#undef QTRY_VERIFY
+#undef QTRY_VERIFY2
+#undef QTRY_COMPARE
+#define QTRY_VERIFY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, ::highwater::test::kWaitMs)
+#define QTRY_VERIFY2(condition, message) \
+  QTRY_VERIFY2_WITH_TIMEOUT(condition, message, ::highwater::test::kWaitMs)
+#define QTRY_COMPARE(actual, expected) \
+  QTRY_COMPARE_WITH_TIMEOUT(actual, expected, ::highwater::test::kWaitMs)
+
 namespace highwater::testing {
 
 /// The main() of one class of tests; argv has no class name any more.

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <QApplication>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 
 #include "support/active_window.h"
+#include "support/own_home.h"
 #include "window/main_window.h"
 
 namespace highwater::test {
@@ -17,7 +17,6 @@ struct WindowBench {
 
   /// For all windows of this process.
   static void useFakeWorker(const char* program) {
-    QStandardPaths::setTestModeEnabled(true);
     qputenv("HIGHWATER_WORKER", program);
     qputenv("FAKE_WORKER", "train");
   }
@@ -30,6 +29,7 @@ struct WindowBench {
 
  private:
   static session::LaunchOptions longRuns() {
+    useOwnHome();
     session::LaunchOptions launch;
     launch.steps = 1'000'000;
     return launch;

@@ -8,6 +8,7 @@
 #include "views/panes/in_parallel.h"
 
 using namespace highwater::views;
+using highwater::test::kWaitMs;
 
 class TestInParallel : public QObject {
   Q_OBJECT
@@ -23,7 +24,7 @@ class TestInParallel : public QObject {
 
   void doesAllWhileThePoolIsBusy() {
     QThreadPool* const pool = QThreadPool::globalInstance();
-    QVERIFY(pool->waitForDone(10'000));  // of the helpers of other tests
+    QVERIFY(pool->waitForDone(kWaitMs));  // of the helpers of other tests
     QSemaphore release;
     int busy = 0;
     while (pool->tryStart([&release] { release.acquire(); })) ++busy;
@@ -31,7 +32,7 @@ class TestInParallel : public QObject {
     std::vector<int> calls(100);  // by one thread: no atomics
     inParallel(100, [&calls](int i) { ++calls[static_cast<std::size_t>(i)]; });
     release.release(busy);
-    QVERIFY(pool->waitForDone(10'000));
+    QVERIFY(pool->waitForDone(kWaitMs));
     QCOMPARE(calls, std::vector<int>(100, 1));
   }
 };

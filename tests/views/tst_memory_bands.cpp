@@ -201,22 +201,6 @@ class TestMemoryBands : public QObject {
     QVERIFY(sampleMemory(analysis::LiveStore(), {{0, kMs}, 0, 10}).empty());
   }
 
-  void bandsAreAsHighAsTheirValues() {
-    const analysis::LiveStore store = ramp();
-    const auto columns = sampleMemory(store, {{0, 40 * kMs}, 0, 40});
-    QImage image(40, 200, QImage::Format_RGB32);
-    image.fill(Qt::black);
-    QPainter painter(&image);
-    const Theme& theme = Theme::dark();
-    drawMemoryBands(
-        painter, columns, [](double bytes) { return 200 - bytes; }, 0, theme, false);
-    painter.end();
-    QCOMPARE(image.pixelColor(25, 190), theme.blue);   // live: 25 bytes
-    QVERIFY(image.pixelColor(25, 150) != theme.blue);  // cached: up to 125
-    QVERIFY(image.pixelColor(25, 150) != QColor(Qt::black));
-    QCOMPARE(image.pixelColor(25, 40), QColor(Qt::black));  // nothing above driver
-  }
-
   void everyPixelIsWhatAFullWalkFinds_data() {
     QTest::addColumn<Curve>("curve");
     QTest::addColumn<double>("ratio");

@@ -142,8 +142,6 @@ class TestOpLanes : public QObject {
     QVERIFY(text.joined().contains("encoder.layers.1"));
     QVERIFY(text.joined().contains("[16, 64] float32"));
     QVERIFY(text.joined().contains("180.0 MiB after"));
-    panel.resize(280, panel.height());
-    QVERIFY(!panel.grab().isNull());
   }
 
   void neighboursAreCallsOfTheSameOp() {
@@ -179,18 +177,18 @@ class TestOpLanes : public QObject {
     QCOMPARE(opForms("myops::foo"), QStringList{"myops::foo"});
   }
 
-  void aMillionOpsAreDrawnAtEachZoom() {
+  void manyOpsAreDrawnAtEachZoom() {
     OpLanesBench bench({.steps = 3});
     test::OwnedBatch batch;
     std::int64_t ns = 1'000'000'000;
-    for (int i = 0; i < 250'000; ++i, ns += 20'000) {
+    for (int i = 0; i < 20'000; ++i, ns += 20'000) {
       for (const std::uint16_t depth : {3, 2, 1, 0}) {
         batch.ops.push_back(op(ns + depth * 1000, 18'000 - depth * 2000, 1, depth));
       }
     }
     batch.completeUpToNs = ns;
     bench.store.apply(Message(batch.view()));
-    QCOMPARE(bench.store.ops().records.size(), std::size_t{1'000'000});
+    QCOMPARE(bench.store.ops().records.size(), std::size_t{80'000});
     bench.axis.setExtent({0, ns});
     bench.pane.refresh();
     QCOMPARE(bench.opRows().size(), std::size_t{4});
@@ -206,17 +204,18 @@ class TestOpLanes : public QObject {
 
   void whatIsForgottenIsSaid() {
     OpLanesBench bench({.steps = 3});
+    bench.store.setMemoryBudget(1);  // the fewest ops
     std::int64_t ns = 1'000'000'000;
     const std::int64_t firstNs = ns;
-    for (std::size_t taken = 0; taken < OpColumns::kMostOps + 1000; taken += 50'000) {
+    for (std::size_t taken = 0; taken < 2 * OpColumns::kFewestOps; taken += 20'000) {
       test::OwnedBatch batch;
-      for (int i = 0; i < 50'000; ++i, ns += 2000) batch.ops.push_back(op(ns, 1500, 1, 0));
+      for (int i = 0; i < 20'000; ++i, ns += 20'000) batch.ops.push_back(op(ns, 15'000, 1, 0));
       batch.completeUpToNs = ns;
       bench.store.apply(Message(batch.view()));
     }
     const OpColumns& ops = bench.store.ops();
-    QVERIFY(ops.records.size() <= OpColumns::kMostOps && ops.firstRow > 0);
-    QCOMPARE(ops.forgottenUpToNs, firstNs + 2000 * std::int64_t(ops.firstRow - 1) + 1500);
+    QVERIFY(ops.records.size() <= OpColumns::kFewestOps && ops.firstRow > 0);
+    QCOMPARE(ops.forgottenUpToNs, firstNs + 20'000 * std::int64_t(ops.firstRow - 1) + 15'000);
     bench.focus.pick({Lane::kOps, 0});
     QVERIFY(!bench.focus.picked());
     // Totals of ops report it too.

@@ -105,7 +105,7 @@ class TestPanels : public QObject {
       slider->setValue(slider->value() + 1);  // 24, 32, 48, 64
     }
     QCOMPARE(asked.count(), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     const auto change = asked.first().first().value<SetKnobs>();
     QCOMPARE(change.batchSize, std::optional<std::uint32_t>(64));
     QVERIFY(!change.sequenceLength && !change.lossEvery);
@@ -134,7 +134,7 @@ class TestPanels : public QObject {
     QSignalSpy asked(&panel, &ControlsPanel::changeRequested);
     auto* spin = panel.findChild<QSpinBox*>(QStringLiteral("sequenceSpin"));
     spin->setValue(128);
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     panel.showEffective({16, 64, 5});  // not in effect yet: the user's value stays
     QCOMPARE(spin->value(), 128);
     panel.showAnswer(false, QStringLiteral("too long"));
@@ -171,29 +171,29 @@ class TestPanels : public QObject {
     rate->selectAll();
     QTest::keyClicks(rate, QStringLiteral("3e-5"));
     QTest::keyClick(rate, Qt::Key_Return);
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     QCOMPARE(last().learningRate, std::optional(3e-5));
     QCOMPARE(rate->text(), QStringLiteral("3e-05"));
     panel.findChild<QSpinBox*>(QStringLiteral("accumulationSpin"))->setValue(4);
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     const SetKnobs accumulate = last();
     QCOMPARE(accumulate.accumulation, std::optional<std::uint32_t>(4));
     QVERIFY(!accumulate.learningRate && !accumulate.keepEffectiveBatch && !accumulate.batchSize);
     auto* keep = panel.findChild<QCheckBox*>(QStringLiteral("keepEffectiveCheck"));
     QCOMPARE(keep->text(), QStringLiteral("Keep the effective batch, 64"));
     keep->click();
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     QCOMPARE(last().keepEffectiveBatch, std::optional(true));
     auto* precision = panel.findChild<QComboBox*>(QStringLiteral("precisionList"));
     precision->setCurrentIndex(precision->findText(QStringLiteral("bfloat16")));
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     QCOMPARE(last().precision, std::optional(Precision::kBFloat16));
     panel.findChild<QDoubleSpinBox*>(QStringLiteral("fractionSpin"))->setValue(0.5);
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     QCOMPARE(last().memoryFraction, std::optional(0.5));
     auto* policy = panel.findChild<QComboBox*>(QStringLiteral("policyList"));
     policy->setCurrentIndex(policy->findText(QStringLiteral("stop")));
-    QTRY_COMPARE_WITH_TIMEOUT(asked.count(), 1, 5000);
+    QTRY_COMPARE(asked.count(), 1);
     QCOMPARE(last().outOfMemory, std::optional(OutOfMemoryPolicy::kStop));
     // Refused: all return to what is in use.
     panel.showAnswer(false, QStringLiteral("not here"));
@@ -214,7 +214,7 @@ class TestPanels : public QObject {
       }
       return texts.join(u'|');
     };
-    QTRY_VERIFY_WITH_TIMEOUT(said().contains(QStringLiteral("4 from the next step")), 5000);
+    QTRY_VERIFY(said().contains(QStringLiteral("4 from the next step")));
     inUse.accumulation = 4;
     panel.showEffective(inUse);
     QVERIFY2(!said().contains(QStringLiteral("from the next step")), qPrintable(said()));
@@ -403,43 +403,6 @@ class TestPanels : public QObject {
     QCOMPARE(again.count(), 1);
     banner.findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
     QVERIFY(!banner.isVisible());
-  }
-
-  void tableTellsWhatTheUserPicked() {
-    analysis::LiveStore store;
-    test::feed(test::makeSampleRun({.steps = 40}), store);
-    models::SyncPointModel model;
-    model.refresh(analysis::summarize(store).syncPoints, 1000);
-    EventTable table;
-    table.setModel(&model);
-    table.setOpLook(EventTable::Kind::kSyncPoints, models::OpTotalsModel::kOp,
-                    models::OpTotalsModel::kShare);
-    table.resize(600, 200);
-    QSignalSpy picked(&table, &EventTable::rowPicked);
-    table.sortByColumn(models::OpTotalsModel::kTotalMs, Qt::DescendingOrder);
-    table.markRow(1);
-    QCOMPARE(picked.count(), 0);  // not picked by the user
-    QCOMPARE(table.currentIndex().row(), 1);
-    QTest::mouseClick(table.viewport(), Qt::LeftButton, {},
-                      table.visualRect(table.model()->index(0, 0)).center());
-    QCOMPARE(picked.count(), 1);
-    QCOMPARE(picked.first().first().toInt(), 0);
-    QVERIFY(!table.grab().isNull());
-  }
-
-  void selectionPanelDrawsAnySummary() {
-    SelectionPanel panel;
-    panel.resize(300, 460);
-    QVERIFY(!panel.grab().isNull());
-    analysis::LiveStore store;
-    test::feed(test::makeSampleRun({.steps = 40}), store);
-    const QImage before = panel.grab().toImage();
-    panel.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
-                      store.completeUpToNs(), false);
-    QVERIFY(panel.grab().toImage() != before);
-    panel.showSummary(analysis::summarize(store, analysis::TimeRange{0, 1}), QStringLiteral("–"), 1,
-                      true);
-    QVERIFY(!panel.grab().isNull());
   }
 };
 

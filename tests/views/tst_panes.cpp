@@ -74,26 +74,6 @@ class TestPanes : public QObject {
     stack.renderNow();
   }
 
-  void liveIsAsHighAsItsValue() {
-    PaneBench bench;
-    bench.feed({.steps = 10, .doubleBatchAtStep = 0, .emptyCacheAtStep = 0});
-    MemoryPane pane(&bench.store, &bench.axis, &bench.focus);
-    const QImage image = render(pane, {1000, 400});
-    // The column of a sample in the middle of the run: blue from the floor to its value.
-    const auto& memory = bench.store.memory();
-    const std::size_t i = memory.timesNs.size() / 2;
-    const int x = static_cast<int>(pane.scale().pixelAt(memory.timesNs[i]));
-    const auto columns = sampleMemory(bench.store, pane.scale());
-    const auto column = std::find_if(columns.begin(), columns.end(),
-                                     [x](const MemoryColumn& c) { return int(c.x) == x; });
-    QVERIFY(column != columns.end());
-    const double height =
-        pane.yAxis->coordToPixel(0) - pane.yAxis->coordToPixel(column->current.min);
-    const int blue = countIn(image, x, Theme::dark().blue);
-    QVERIFY2(qAbs(blue - height) < 12,
-             qPrintable(QStringLiteral("%1 of %2").arg(blue).arg(height)));
-  }
-
   /// The line of recommended runs through memory that is far above it.
   void namesOfLimitsStandOnTheirOwnGround() {
     PaneBench bench;
@@ -124,23 +104,6 @@ class TestPanes : public QObject {
     const int middle = plot.left() + plot.width() / 2;
     QVERIFY(countIn(image, middle, Theme::dark().blue, plot.top(), plot.bottom()) >
             plot.height() / 2);
-  }
-
-  void samplesKeepTheirPeaksAtAnyZoom() {
-    PaneBench bench;
-    bench.feed({.steps = 300});
-    double most = 0;
-    for (const double value : bench.store.memory().current.values()) {
-      most = std::max(most, value);
-    }
-    for (const double width : {40.0, 300.0, 5000.0}) {
-      double shown = 0;
-      for (const auto& column : sampleMemory(bench.store, {bench.axis.visible(), 0, width})) {
-        QVERIFY(column.current.min <= column.current.max);
-        shown = std::max(shown, column.current.max);
-      }
-      QCOMPARE(shown, most);
-    }
   }
 
   void stepBarsShowWhatWasLost() {
@@ -187,25 +150,6 @@ class TestPanes : public QObject {
     QCOMPARE(inLane(Lane::kFallbacks, theme.blue), 0);
   }
 
-  void mergedSpansCostPixelsNotSpans() {
-    PaneBench bench;
-    bench.feed({.steps = 3000, .samplingHz = 10});
-    int drawn = 0;
-    const TimeScale scale{bench.axis.visible(), 0, 500};
-    bench.store.phaseLane().visible(scale.range.beginNs, scale.range.endNs, scale.nsPerPixel(),
-                                    [&drawn](const analysis::VisibleSpan&) { ++drawn; });
-    QVERIFY(bench.store.phaseLane().size() == 18'000);
-    QVERIFY2(drawn <= 1100, qPrintable(QString::number(drawn)));
-    TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
-    const QImage image = render(pane, {640, pane.height()});
-    const auto& row = pane.rows().of(Lane::kPhases);
-    int filled = 0;  // a busy lane is filled from end to end however its spans are merged
-    for (int x = pane.plotRect().left() + 60; x < pane.plotRect().right() - 20; ++x) {
-      filled += image.pixelColor(x, int(row.top + row.height / 2)) != Theme::dark().plot;
-    }
-    QVERIFY(filled > 400);
-  }
-
   void clickPicksASpanAndItsOp() {
     PaneBench bench;
     bench.feed({.steps = 24});
@@ -223,31 +167,8 @@ class TestPanes : public QObject {
     QVERIFY(bench.focus.op().has_value());
     QCOMPARE(bench.focus.op()->op, QStringLiteral("aten::embedding_renorm_"));
     QCOMPARE(bench.focus.op()->where, QStringLiteral("forward, embedding"));
-    const QImage image = render(pane, {1200, pane.height()});
-    QVERIFY(countIn(image, at.x(), Theme::dark().accent, int(row.top), int(row.top + row.height)) >=
-            2);
     QTest::mouseClick(&pane, Qt::LeftButton, {}, QPoint(pane.plotRect().left() + 40, 10));
     QVERIFY(!bench.focus.picked());
-  }
-
-  void neighboursOfTheSameOp() {
-    PaneBench bench;
-    bench.feed({.steps = 24});
-    bench.axis.setVisible({0, bench.step(8).endNs});
-    bench.focus.pick({Lane::kFallbacks, 0});
-    QVERIFY(!bench.focus.previous());
-    int walked = 1;
-    while (bench.focus.next()) {
-      ++walked;
-      QCOMPARE(bench.focus.picked()->lane, Lane::kFallbacks);
-    }
-    QCOMPARE(walked, 6);  // every 4th of 24 steps
-    const TimeRange last = timeRangeOf(bench.store, *bench.focus.picked());
-    QVERIFY(bench.axis.visible().beginNs <= last.beginNs &&
-            bench.axis.visible().endNs >= last.endNs);
-    DetailsStrip strip(&bench.store, &bench.focus);
-    strip.resize(800, 28);
-    QVERIFY(!strip.grab().isNull());
   }
 
   void shiftDragAndMiddleDragPan() {

@@ -114,31 +114,6 @@ class TestShareColumns : public QObject {
     }
   }
 
-  /// Zoomed out, the row is as blue as the forward phase takes time.
-  void phasesShowTheirSharesAtADistance() {
-    TimelineBench bench;
-    test::OwnedBatch batch;
-    for (std::uint32_t step = 1; step <= 3600; ++step) addStep(batch, step, (step - 1) * 100 * kMs);
-    batch.completeUpToNs = 360'000 * kMs;
-    bench.apply(batch);
-    const QImage image = bench.render(1200);
-    const LaneRow row = bench.pane.rows().of(Lane::kPhases);
-    std::map<QRgb, int> count;
-    const QRect plot = bench.pane.plotRect();
-    for (int x = plot.left(); x <= plot.right(); ++x) {
-      for (int y = int(row.top) + 3; y < int(row.top + row.height) - 4; ++y) {
-        ++count[image.pixel(x, y)];
-      }
-    }
-    const Theme& theme = Theme::dark();
-    const double all = plot.width() * (row.height - 7);
-    const auto share = [&](const QColor& color) { return count[color.rgb()] / all; };
-    QVERIFY2(std::abs(share(theme.phase(events::Phase::DeviceMove)) - 0.87) < 0.06,
-             qPrintable(QString::number(share(theme.phase(events::Phase::DeviceMove)))));
-    QVERIFY(share(theme.phase(events::Phase::Forward)) < 0.06);
-    QVERIFY(share(theme.phase(events::Phase::Backward)) > 0.01);
-  }
-
   /// Each pixel of the row against a walk over all phases.
   void everyPixelAgreesWithAFullWalk_data() {
     QTest::addColumn<int>("steps");

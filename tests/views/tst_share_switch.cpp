@@ -90,10 +90,7 @@ class TestShareSwitch : public QObject {
     QVERIFY(panel.showsDeviceTime());
     QVERIFY(count(panel, theme.phase(events::Phase::Forward)) > 10 * blue / 2);
     QCOMPARE(count(panel, theme.phase(events::Phase::DeviceMove)), 0);
-    // The chosen word is underlined in accent.
-    const QImage chosen = device->grab().toImage(), other = host->grab().toImage();
-    QVERIFY(chosen.pixelColor(chosen.width() / 2, chosen.height() - 1) == theme.accent);
-    QVERIFY(other.pixelColor(other.width() / 2, other.height() - 1) != theme.accent);
+    QVERIFY(device->isChecked() && !host->isChecked());
     QTest::mouseClick(host, Qt::LeftButton);
     QVERIFY(!panel.showsDeviceTime());
     QCOMPARE(count(panel, theme.phase(events::Phase::DeviceMove)), sky);
@@ -111,21 +108,6 @@ class TestShareSwitch : public QObject {
     QTest::keyClick(device, Qt::Key_Space);
     QCOMPARE(spy.count(), 1);
     QVERIFY(panel.showsDeviceTime());
-  }
-
-  void theSwitchDoesNotCoverTheRows() {
-    SelectionPanel panel;
-    for (const QSize size : {QSize(328, 500), QSize(288, 380)}) {
-      panel.resize(size);
-      panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
-      panel.show();
-      QVERIFY(QTest::qWaitForWindowExposed(&panel));
-      auto* host = panel.findChild<QToolButton*>("hostTimeButton");
-      auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
-      const int bottom = host->mapTo(&panel, QPoint(0, host->height())).y();
-      QVERIFY(bottom < panel.height() - 100);
-      QVERIFY(device->mapTo(&panel, QPoint(device->width(), 0)).x() < panel.width() - 80);
-    }
   }
 
   void whatIsNotKnownIsSaid() {

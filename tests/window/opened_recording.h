@@ -6,6 +6,7 @@
 
 #include "support/active_window.h"
 #include "support/find_shown.h"
+#include "support/own_home.h"
 #include "window/main_window.h"
 
 namespace highwater::test {
@@ -15,7 +16,7 @@ struct OpenedRecording {
   explicit OpenedRecording(
       const QString& path, QSize size = {1280, 800},
       window::MainWindow::Settings settings = window::MainWindow::Settings::kOff)
-      : window({}, nullptr, settings) {
+      : window(inOwnHome(), nullptr, settings) {
     if (!size.isEmpty()) window.resize(size);
     opened = window.openRecording(path.toStdString()).ok();
     window.show();
@@ -32,6 +33,12 @@ struct OpenedRecording {
 
   window::MainWindow window;
   bool opened = false;
+
+ private:
+  static session::LaunchOptions inOwnHome() {
+    useOwnHome();
+    return {};
+  }
 };
 
 }  // namespace highwater::test

@@ -8,14 +8,13 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QStandardPaths>
 #include <QTableView>
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/own_home.h"
 #include "support/sample_benchmark.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 #include "views/tuning/benchmark_plot.h"
 #include "window/benchmark_dialog.h"
 #include "window/main_window.h"
@@ -62,7 +61,7 @@ class TestBenchmarkDialog : public QObject {
 
  private slots:
   void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
+    test::useOwnHome();
     QVERIFY(folder_.isValid());
   }
 

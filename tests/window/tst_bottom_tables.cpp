@@ -61,7 +61,7 @@ class TestBottomTables : public QObject {
   /// So many ops that they are counted in several turns of the event loop.
   void manyOpsAreShownOnlyWhenAllAreCounted() {
     TablesBench bench({.steps = 5});
-    constexpr std::uint32_t kOps = 1'500'000;
+    constexpr std::uint32_t kOps = 600'000;
     test::OwnedBatch batch;
     const std::int64_t begin = bench.store.completeUpToNs();
     for (std::uint32_t i = 0; i < kOps; ++i) {

@@ -16,7 +16,6 @@
 #include "support/active_window.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "views/theme.h"
@@ -24,7 +23,6 @@
 #include "window/window_actions.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
 using window::Desktop;
 using window::WindowActions;
 
@@ -68,9 +66,9 @@ class TestDesktop : public QObject {
 
   void opensAFileFromTheFinder() {
     openFromFinder(record("a.highwater"));
-    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("a.highwater"), kWaitMs);
+    QTRY_COMPARE(shown(), QString("a.highwater"));
     openFromFinder(record("b.highwater"));
-    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("b.highwater"), kWaitMs);
+    QTRY_COMPARE(shown(), QString("b.highwater"));
   }
 
   void opensItBeforeTheWindowIsShown() {
@@ -79,20 +77,19 @@ class TestDesktop : public QObject {
     openFromFinder(record("a.highwater"));
     early.resize(1600, 1000);
     early.showInFront();
-    QTRY_COMPARE_WITH_TIMEOUT(
-        QString::fromStdString(early.currentRun().recordingPath().filename().string()),
-        QString("a.highwater"), kWaitMs);
+    QTRY_COMPARE(QString::fromStdString(early.currentRun().recordingPath().filename().string()),
+                 QString("a.highwater"));
     QVERIFY(!early.findChild<window::StartPage*>()->isVisible());
   }
 
   void opensTheFirstOfSeveral() {
     const QString a = record("a.highwater"), b = record("b.highwater"), c = record("c.highwater");
     for (const QString& each : {b, a, c, b}) openFromFinder(each);
-    QTRY_COMPARE_WITH_TIMEOUT(shown(), QString("b.highwater"), kWaitMs);
+    QTRY_COMPARE(shown(), QString("b.highwater"));
     // The list follows a turn of the event loop later.
     const auto* page = bench_->window.findChild<window::StartPage*>();
     for (const QString& each : {a, b, c}) {
-      QTRY_VERIFY2_WITH_TIMEOUT(page->recentFiles(20).contains(each), qPrintable(each), kWaitMs);
+      QTRY_VERIFY2(page->recentFiles(20).contains(each), qPrintable(each));
     }
   }
 
@@ -105,12 +102,12 @@ class TestDesktop : public QObject {
       return bench_->window.findChild<window::StartPage*>()->recentFiles(20).contains(path);
     };
     openFromFinder(a);
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("a run is going on"), kWaitMs);
+    QTRY_VERIFY(banner().contains("a run is going on"));
     QVERIFY2(banner().contains("the recording is in File"), qPrintable(banner()));
     QVERIFY(isRecent(a));
     openFromFinder(b);
     openFromFinder(c);
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("the 2 recordings are in File"), kWaitMs);
+    QTRY_VERIFY(banner().contains("the 2 recordings are in File"));
     QVERIFY(isRecent(b) && isRecent(c));
     const QString said = bench_->window.statusBar()->currentMessage();
     QVERIFY2(!said.contains("is opened"), qPrintable(said));
@@ -120,7 +117,7 @@ class TestDesktop : public QObject {
 
   void saysThatAFileIsGone() {
     openFromFinder(bench_->folder.filePath("gone.highwater"));
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("gone.highwater"), kWaitMs);
+    QTRY_VERIFY(banner().contains("gone.highwater"));
   }
 
   void ctrlWClosesWhatIsInFront() {
@@ -137,9 +134,9 @@ class TestDesktop : public QObject {
 
   void closingStopsARunFirst() {
     bench_->window.startRun();
-    QTRY_VERIFY_WITH_TIMEOUT(!bench_->window.currentRun().store().steps().records.empty(), kWaitMs);
+    QTRY_VERIFY(!bench_->window.currentRun().store().steps().records.empty());
     QTest::keyClick(&bench_->window, Qt::Key_W, Qt::ControlModifier);
-    QTRY_VERIFY_WITH_TIMEOUT(!bench_->window.isVisible(), kWaitMs);
+    QTRY_VERIFY(!bench_->window.isVisible());
     const auto& end = bench_->window.currentRun().store().end();
     QVERIFY(end && end->reason == RunEnd::Reason::kStopped);
   }
@@ -186,7 +183,7 @@ class TestDesktop : public QObject {
     test::makeActive(terminal);
     QVERIFY(!bench_->window.isActiveWindow());
     bench_->window.showInFront();
-    QTRY_VERIFY_WITH_TIMEOUT(bench_->window.isActiveWindow(), kWaitMs);
+    QTRY_VERIFY(bench_->window.isActiveWindow());
   }
 
   /// At once, without a run that refreshes the status bar.

@@ -9,13 +9,12 @@
 #include "window/help_dialogs.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 
 class TestHelpDialogs : public QObject {
   Q_OBJECT
 
  private:
-  static constexpr int kWaitMs = 60'000;
-
   /// The text of the dialog, once the program has answered.
   static QString answerOf(QWidget& parent) {
     const auto* shown = parent.findChild<QPlainTextEdit*>("doctorText");

@@ -9,6 +9,7 @@
 #include "window/start/interpreters.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using window::findInterpreters;
 using window::InterpreterAnswer;
 using window::InterpreterQuestion;
@@ -39,7 +40,7 @@ class TestInterpreters : public QObject {
               answered = true;
             });
     question.ask(python, folder);
-    if (!QTest::qWaitFor([&] { return answered; }, 90'000)) answer.problem = "no answer";
+    if (!QTest::qWaitFor([&] { return answered; }, kWaitMs)) answer.problem = "no answer";
     return answer;
   }
 
@@ -117,7 +118,7 @@ class TestInterpreters : public QObject {
     question.ask(slow, {});
     const QString quick = program("quick", "#!/bin/sh\nexit 0\n");
     question.ask(quick, {});
-    QTRY_COMPARE_WITH_TIMEOUT(answered, QStringList{quick}, 60'000);
+    QTRY_COMPARE(answered, QStringList{quick});
     question.ask(slow, {});
     question.cancel();
     QTest::qWait(0);

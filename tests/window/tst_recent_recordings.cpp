@@ -2,11 +2,11 @@
 #include <QAbstractItemModelTester>
 #include <QDir>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 
 #include "analysis/live_store.h"
+#include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
 #include "window/start/recordings_folder.h"
@@ -51,7 +51,7 @@ class TestRecentRecordings : public QObject {
   }
 
  private slots:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  void initTestCase() { test::useOwnHome(); }
   void init() { folder_ = std::make_unique<QTemporaryDir>(); }
 
   void readsWhatARunWas() {
@@ -161,7 +161,7 @@ class TestRecentRecordings : public QObject {
     for (int row = 0; row < 4; ++row) names << cell(model, row, RecordingsModel::kName);
     QCOMPARE(names, QStringList({"b", "other", "a", "gone"}));  // newest first, missing last
     // The contents follow.
-    QTRY_COMPARE_WITH_TIMEOUT(model.preview(2).state, State::kRead, 30'000);
+    QTRY_COMPARE(model.preview(2).state, State::kRead);
     QCOMPARE(model.preview(0).state, State::kRead);
     QVERIFY(cell(model, 0, RecordingsModel::kLength).startsWith("0:0"));
     QCOMPARE(cell(model, 1, RecordingsModel::kDevice), QString("simulated"));
@@ -174,7 +174,7 @@ class TestRecentRecordings : public QObject {
     QCOMPARE(model.rowCount(), 2);
     QCOMPARE(model.preview(1).state, State::kRead);
     QCOMPARE(model.preview(0).state, State::kUnread);
-    QTRY_COMPARE_WITH_TIMEOUT(model.preview(0).state, State::kRead, 30'000);
+    QTRY_COMPARE(model.preview(0).state, State::kRead);
   }
 
   void readsDates() {

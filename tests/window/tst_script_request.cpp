@@ -6,11 +6,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "support/own_home.h"
 #include "support/test_program.h"
 #include "window/start/recordings_folder.h"
 #include "window/start/script_request.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using window::checkScript;
 using window::ScriptField;
 using window::ScriptFields;
@@ -47,7 +49,7 @@ class TestScriptRequest : public QObject {
   }
 
  private slots:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  void initTestCase() { test::useOwnHome(); }
   void init() {
     folder_ = std::make_unique<QTemporaryDir>();
     file("train.py");
@@ -217,7 +219,7 @@ class TestScriptRequest : public QObject {
     environment.insert("PATH", folder_->filePath("tools") + ':' + environment.value("PATH"));
     shell.setProcessEnvironment(environment);
     shell.start("/bin/sh", {"-c", window::terminalCommand(request)});
-    QVERIFY(shell.waitForFinished());
+    QVERIFY(shell.waitForFinished(kWaitMs));
     QStringList said = QString::fromUtf8(shell.readAllStandardOutput()).split(QChar::Null);
     said.removeLast();
     QCOMPARE(said, QStringList({fields.workingFolder, "x y", "run", "--device", "sim", "--level",

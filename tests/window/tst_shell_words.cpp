@@ -5,6 +5,7 @@
 #include "window/start/shell_words.h"
 
 using namespace highwater;
+using highwater::test::kWaitMs;
 using window::quoteShellWord;
 using window::quoteShellWords;
 using window::splitShellWords;
@@ -16,7 +17,7 @@ QStringList wordsOfTheShell(const QString& text) {
   QProcess shell;
   shell.start(QStringLiteral("/bin/sh"),
               {QStringLiteral("-c"), QStringLiteral("printf '%s\\0' ") + text});
-  if (!shell.waitForFinished()) return {QStringLiteral("the shell did not end")};
+  if (!shell.waitForFinished(kWaitMs)) return {QStringLiteral("the shell did not end")};
   QStringList words = QString::fromUtf8(shell.readAllStandardOutput()).split(QChar::Null);
   words.removeLast();  // after the last \0
   return words;

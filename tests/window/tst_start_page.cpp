@@ -21,9 +21,9 @@
 #include <QWheelEvent>
 
 #include "core/scenarios.h"
+#include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
@@ -33,7 +33,6 @@
 #include "window/start_page.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
 using window::MainWindow;
 using window::StartPage;
 
@@ -127,7 +126,7 @@ class TestStartPage : public QObject {
  private slots:
   void initTestCase() {
     QVERIFY(home_.isValid());
-    QStandardPaths::setTestModeEnabled(true);
+    test::useOwnHome();
     QSettings::setPath(QSettings::NativeFormat, QSettings::UserScope, home_.path());
     QCoreApplication::setOrganizationName(QStringLiteral("Highwater"));
     qputenv("FAKE_WORKER", "train");
@@ -285,7 +284,7 @@ class TestStartPage : public QObject {
       for (const auto* label : panel->findChildren<QLabel*>()) texts << label->text();
       return texts;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(said(bench).join('|').contains("recommended"), kWaitMs);
+    QTRY_VERIFY(said(bench).join('|').contains("recommended"));
     QVERIFY(said(bench).contains("mps, simulated"));
     QVERIFY(said(hidden).contains("…"));  // a page that is not shown asks nothing
   }
@@ -313,12 +312,12 @@ class TestStartPage : public QObject {
       }
       return false;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(described(), kWaitMs);
+    QTRY_VERIFY(described());
     QVERIFY(!QFile::exists(folder.filePath("ran")));
     QFile script(folder.filePath("train.py"));
     QVERIFY(script.open(QIODevice::WriteOnly));
     bench.field("scriptField")->setText("train.py");
-    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(folder.filePath("ran")), kWaitMs);
+    QTRY_VERIFY(QFile::exists(folder.filePath("ran")));
   }
 
   void theWindowBeginsWithIt() {
@@ -411,7 +410,7 @@ class TestStartPage : public QObject {
     QCOMPARE(selected(), QString("clean"));
     window.findChild<QAction*>(QStringLiteral("runAction"))->trigger();
     QVERIFY(window.currentRun().live());
-    QTRY_VERIFY_WITH_TIMEOUT(window.currentRun().store().run().has_value(), kWaitMs);
+    QTRY_VERIFY(window.currentRun().store().run().has_value());
     QVERIFY(!window.currentRun().script());
     window.closeAtOnce();
   }
@@ -625,10 +624,9 @@ class TestStartPage : public QObject {
     QCOMPARE(field->currentText(), works);
     bench.field("scriptField")->setText(folder.filePath("project/train.py"));
     // It is offered and asked, and does not stay.
-    QTRY_VERIFY_WITH_TIMEOUT(
-        field->findText(window::shownPath(folder.filePath("project/.venv/bin/python"))) == 0,
-        kWaitMs);
-    QTRY_COMPARE_WITH_TIMEOUT(field->currentText(), works, kWaitMs);
+    QTRY_VERIFY(field->findText(window::shownPath(folder.filePath("project/.venv/bin/python"))) ==
+                0);
+    QTRY_COMPARE(field->currentText(), works);
     QVERIFY2(problems(bench.page).isEmpty(), qPrintable(problems(bench.page).join('|')));
   }
 
@@ -652,7 +650,7 @@ class TestStartPage : public QObject {
       }
       return places;
     };
-    QTRY_COMPARE_WITH_TIMEOUT(saying().size(), 1, kWaitMs);
+    QTRY_COMPARE(saying().size(), 1);
     QVERIFY(saying().front() != QString("machinePanel"));
     const auto* machine = child<QWidget>(bench.page, "machinePanel");
     const auto version = [machine] {
@@ -661,7 +659,7 @@ class TestStartPage : public QObject {
       }
       return false;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(version(), kWaitMs);
+    QTRY_VERIFY(version());
     QCOMPARE(saying().size(), 1);
   }
 
@@ -704,9 +702,9 @@ class TestStartPage : public QObject {
     QVERIFY(!window.findChild<QAction*>("startPageAction")->isEnabled());
     window.showStartPage(true);  // not over a run that is live
     QVERIFY(!pageShown(window));
-    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().store().steps().records.empty(), kWaitMs);
+    QTRY_VERIFY(!window.currentRun().store().steps().records.empty());
     window.currentRun().stop();
-    QTRY_VERIFY_WITH_TIMEOUT(!window.currentRun().live(), kWaitMs);
+    QTRY_VERIFY(!window.currentRun().live());
     QVERIFY(window.findChild<QAction*>("startPageAction")->isEnabled());
     window.showStartPage(true);
     QVERIFY(pageShown(window));
@@ -726,13 +724,6 @@ class TestStartPage : public QObject {
     window.findChild<QAction*>("runAction")->trigger();
     QCOMPARE(asked.size(), 1);
     QCOMPARE(asked[0][0].value<session::ScriptOptions>().command[1], QString("train.py"));
-  }
-
-  void runTrainsTheWorkloadWhereNoScriptIsNamed() {
-    MainWindow window(fakeWorker(), nullptr, MainWindow::Settings::kOff);
-    window.show();
-    window.findChild<QAction*>("runAction")->trigger();
-    QVERIFY(window.currentRun().live() && !pageShown(window));
   }
 };
 

@@ -9,12 +9,12 @@
 #include <QDockWidget>
 #include <QMenuBar>
 #include <QScrollArea>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <set>
 
+#include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
 #include "window/main_window.h"
@@ -58,7 +58,7 @@ class TestWindowAccess : public QObject {
   Q_OBJECT
 
  private slots:
-  void initTestCase() { QStandardPaths::setTestModeEnabled(true); }
+  void initTestCase() { test::useOwnHome(); }
 
   void everyControlHasANameAndCanBeReached_data() {
     QTest::addColumn<bool>("page");

@@ -1,6 +1,5 @@
 // Ops that the store has dropped come back from the recording while they are looked at.
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
@@ -8,8 +7,8 @@
 
 #include "session/recording_loader.h"
 #include "support/large_recording.h"
+#include "support/own_home.h"
 #include "support/test_program.h"
-#include "support/wait_limit.h"
 #include "views/panes/time_axis.h"
 #include "window/current_run.h"
 #include "window/op_read_back.h"
@@ -17,7 +16,6 @@
 using namespace highwater;
 using analysis::LiveStore;
 using analysis::TimeRange;
-using highwater::test::kWaitMs;
 using window::CurrentRun;
 using window::OpReadBack;
 
@@ -76,12 +74,12 @@ class TestWindowOpReadBack : public QObject {
   /// Looks at a range until its ops are there. What was asked for before has come back by then.
   void waitForARead(TimeRange of) {
     axis_->setVisible(of);
-    QTRY_VERIFY_WITH_TIMEOUT(!isMissing(of), kWaitMs);
+    QTRY_VERIFY(!isMissing(of));
   }
 
  private slots:
   void initTestCase() {
-    QStandardPaths::setTestModeEnabled(true);
+    test::useOwnHome();
     recording_ = folder_.filePath("all.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(recording_, {.steps = kSteps, .stepNs = kStepNs}).ok());
     QVERIFY(session::loadReadablePart(recording_, all_, {}).ok());
@@ -114,21 +112,21 @@ class TestWindowOpReadBack : public QObject {
     const TimeRange range = steps(first, count);
     QVERIFY(isMissing(range));
     axis_->setVisible(range);
-    QTRY_VERIFY_WITH_TIMEOUT(!isMissing(range), kWaitMs);
+    QTRY_VERIFY(!isMissing(range));
     QVERIFY(begins(all_, range).size() >= static_cast<std::size_t>(count) * 500);
     QCOMPARE(begins(run_->store(), range), begins(all_, range));
   }
 
   void hasRoomToPan() {
     axis_->setVisible(steps(20, 5));
-    QTRY_VERIFY_WITH_TIMEOUT(!isMissing(steps(20, 5)), kWaitMs);
+    QTRY_VERIFY(!isMissing(steps(20, 5)));
     QVERIFY(!isMissing(steps(15, 15)));  // as much before and behind it
   }
 
   void followsTheView() {
     for (const std::int64_t first : {10, 60, 30}) {
       axis_->setVisible(steps(first, 5));
-      QTRY_VERIFY_WITH_TIMEOUT(!isMissing(steps(first, 5)), kWaitMs);
+      QTRY_VERIFY(!isMissing(steps(first, 5)));
       QCOMPARE(begins(run_->store(), steps(first, 5)), begins(all_, steps(first, 5)));
     }
     QVERIFY(isMissing(steps(60, 5)));  // one range at a time
@@ -139,7 +137,7 @@ class TestWindowOpReadBack : public QObject {
     QVERIFY(forgotten > steps(0, 60).endNs);
     QSignalSpy tooMany(readBack_.get(), &OpReadBack::tooMany);
     axis_->setVisible({0, forgotten});
-    QTRY_COMPARE_WITH_TIMEOUT(tooMany.count(), 1, kWaitMs);
+    QTRY_COMPARE(tooMany.count(), 1);
     QCOMPARE(run_->store().ops().readBackRange().second, std::int64_t{0});
     // A range around it is not even looked for; one within it is read.
     axis_->setVisible({0, forgotten + kStepNs});
@@ -164,7 +162,7 @@ class TestWindowOpReadBack : public QObject {
     std::filesystem::remove(path);
     QSignalSpy failed(readBack_.get(), &OpReadBack::failed);
     axis_->setVisible(steps(20, 5));
-    QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 1, kWaitMs);
+    QTRY_COMPARE(failed.count(), 1);
     QVERIFY2(failed.front().front().toString().contains("gone.highwater"),
              qPrintable(failed.front().front().toString()));
     axis_->setVisible(steps(40, 5));
@@ -175,7 +173,7 @@ class TestWindowOpReadBack : public QObject {
     open(copy("gone.highwater"));
     std::filesystem::remove(path);
     axis_->setVisible(steps(20, 5));
-    QTRY_COMPARE_WITH_TIMEOUT(failed.count(), 2, kWaitMs);
+    QTRY_COMPARE(failed.count(), 2);
   }
 
   /// What was read of one run is never shown in another.

@@ -97,13 +97,13 @@ class TestWindowRecordings : public QObject {
 
   void showsTheReadablePartOfATruncatedOne() {
     const auto path = bench_->folder.filePath("cut.highwater").toStdString();
-    QVERIFY(test::writeLargeRecording(path, {.steps = 1000}));
+    QVERIFY(test::writeLargeRecording(path, {.steps = 150}));
     const auto whole = std::filesystem::file_size(path);
     std::filesystem::resize_file(path, whole / 10 * 8);
     const auto opened = bench_->window.openRecording(path);
     QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message.c_str());
     const auto steps = bench_->window.currentRun().store().steps().records.size();
-    QVERIFY(steps > 10 && steps < 1000);
+    QVERIFY(steps > 10 && steps < 150);
     QVERIFY2(banner().contains("the file is truncated (") &&
                  banner().contains(QString("%1 steps").arg(steps)),
              qPrintable(banner()));
@@ -148,40 +148,23 @@ class TestWindowRecordings : public QObject {
     QVERIFY(bench_->window.currentRun().saveAs(path).ok());
   }
 
-  /// The ops that the budget has no room for are read from the file where one looks at them.
+  /// How it does is tested in tst_window_op_read_back.
   void readsDroppedOpsBack() {
     const auto path = bench_->folder.filePath("ops.highwater").toStdString();
     constexpr std::int64_t kStepNs = 100'000'000;
-    QVERIFY(test::writeLargeRecording(path, {.steps = 900, .stepNs = kStepNs}));
+    QVERIFY(test::writeLargeRecording(path, {.steps = 700, .stepNs = kStepNs}));
     window::CurrentRun& run = bench_->window.currentRun();
     run.setMemoryBudget(std::size_t{64} << 20);
     QVERIFY(bench_->window.openRecording(path).ok());
     const analysis::OpColumns& ops = run.store().ops();
-    QVERIFY(ops.records.size() < 900'000 && ops.forgottenUpToNs > 300 * kStepNs);
-    const auto opsOf = [&](std::int64_t fromStep, std::int64_t toStep) {
-      std::size_t count = 0;
-      for (const auto& [key, lane] : ops.lanes) {
-        count += lane.firstFrom(toStep * kStepNs) - lane.firstFrom(fromStep * kStepNs);
-      }
-      return count;
-    };
-    QCOMPARE(opsOf(10, 12), std::size_t{0});
-    QCOMPARE(opsOf(250, 251), std::size_t{0});
+    QVERIFY(ops.isMissing(10 * kStepNs, 12 * kStepNs));
     bench_->window.timeAxis().setVisible({10 * kStepNs, 12 * kStepNs});
-    QTRY_COMPARE_WITH_TIMEOUT(opsOf(10, 12), std::size_t{2000}, 30'000);
-    // With as much on either side, but not all of them.
-    QVERIFY(!ops.isMissing(8 * kStepNs, 14 * kStepNs) && ops.isMissing(0, kStepNs));
-    bench_->window.timeAxis().setVisible({250 * kStepNs, 251 * kStepNs});
-    QTRY_COMPARE_WITH_TIMEOUT(opsOf(250, 251), std::size_t{1000}, 30'000);
-    // The whole run holds more than fit: nothing is read, and what is there stays.
-    bench_->window.timeAxis().setVisible({0, 900 * kStepNs});
-    QTest::qWait(0);
-    QVERIFY(!ops.isMissing(250 * kStepNs, 251 * kStepNs));
+    QTRY_VERIFY(!ops.isMissing(10 * kStepNs, 12 * kStepNs));
     QCOMPARE(banner(), QString());
-    // Of a file that is gone it says so, once.
+    // Of a file that is gone it says so.
     std::filesystem::remove(path);
     bench_->window.timeAxis().setVisible({100 * kStepNs, 101 * kStepNs});
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("ops.highwater"), 30'000);
+    QTRY_VERIFY(banner().contains("ops.highwater"));
   }
 
   void readsALargeOneBehindTheWindow() {
@@ -198,7 +181,7 @@ class TestWindowRecordings : public QObject {
       for (const auto* pane : page->findChildren<views::TimePane*>()) panes << pane->objectName();
     });
     bench_->window.openInBackground(path);
-    QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
+    QTRY_VERIFY(bench_->window.currentRun().showsFile());
     // The overview came first, and no table had been made from it.
     QCOMPARE(overviews.size(), 1);
     QVERIFY(!tableBefore);
@@ -219,16 +202,16 @@ class TestWindowRecordings : public QObject {
   void showsTheOpsOfOneWithMany() {
     QFETCH(const bool, behind);
     const auto path = bench_->folder.filePath("ops.highwater").toStdString();
-    QVERIFY(test::writeLargeRecording(path, {.steps = 100, .opsAStep = 15'000}));
+    QVERIFY(test::writeLargeRecording(path, {.steps = 100, .opsAStep = 6'000}));
     auto* ops = bench_->window.findChild<QTableView*>(QStringLiteral("opsTable"));
     if (behind) {
       bench_->window.openInBackground(path);
-      QTRY_VERIFY_WITH_TIMEOUT(bench_->window.currentRun().showsFile(), 60'000);
+      QTRY_VERIFY(bench_->window.currentRun().showsFile());
     } else {
       QVERIFY(bench_->window.openRecording(path).ok());
       QVERIFY(ops->isVisible());
     }
-    QTRY_VERIFY_WITH_TIMEOUT(ops->isVisible(), 30'000);
+    QTRY_VERIFY(ops->isVisible());
     QVERIFY(ops->model()->rowCount() > 0);
   }
 
@@ -248,7 +231,7 @@ class TestWindowRecordings : public QObject {
     };
     const auto click = whenShown([cancel] { QTest::mouseClick(cancel, Qt::LeftButton); });
     bench_->window.openInBackground(large);
-    QTRY_VERIFY_WITH_TIMEOUT(shown, 20'000);
+    QTRY_VERIFY(shown);
     QVERIFY(!page->isVisible() && !page->reads());
     // The run on screen stayed, with its docks.
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
@@ -258,7 +241,7 @@ class TestWindowRecordings : public QObject {
     shown = false;
     whenShown([page] { QTest::keyClick(page, Qt::Key_Escape); });
     bench_->window.openInBackground(large);
-    QTRY_VERIFY_WITH_TIMEOUT(shown && !page->reads(), 20'000);
+    QTRY_VERIFY(shown && !page->reads());
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
@@ -269,7 +252,7 @@ class TestWindowRecordings : public QObject {
     file.close();
     QVERIFY(bench_->window.openRecording(record()).ok());
     bench_->window.openInBackground(path.toStdString());
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("broken.highwater"), 20'000);
+    QTRY_VERIFY(banner().contains("broken.highwater"));
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
   }
 
@@ -340,13 +323,13 @@ class TestWindowRecordings : public QObject {
   void saysThatTheLiveOneIsGone() {
     bench_->window.startRun();
     const auto& run = bench_->window.currentRun();
-    QTRY_VERIFY_WITH_TIMEOUT(!run.store().steps().records.empty(), 20'000);
+    QTRY_VERIFY(!run.store().steps().records.empty());
     const auto path = run.recordingPath();
     QVERIFY(std::filesystem::remove(path));
-    QTRY_VERIFY_WITH_TIMEOUT(banner().contains("was deleted while it was written"), 20'000);
+    QTRY_VERIFY(banner().contains("was deleted while it was written"));
     QVERIFY2(run.live(), "the training goes on");
     bench_->window.currentRun().stop();
-    QTRY_VERIFY_WITH_TIMEOUT(!run.live(), 20'000);
+    QTRY_VERIFY(!run.live());
     QCOMPARE(run.recordingBytes(), std::uint64_t(0));
     QVERIFY(!std::filesystem::exists(path));
   }
