@@ -28,6 +28,8 @@ KINDS = {"copy_to_device", "copy_to_host", "equal", "fallback", "nonzero", "scal
 def options():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="regular expression on the entry's name")
+    parser.add_argument("--few", type=int, default=0, metavar="SAMPLES",
+                        help="most samples per entry: of each kind the first, and some more; 0: all")
     parser.add_argument("--json", help="write what was found here")
     return parser.parse_args()
 
@@ -112,7 +114,7 @@ def sample_work(entry_run, entry, sample):
     return work_of
 
 
-def database(only):
+def database(only, few):
     """Runs the operator database."""
     import entry_run
     import torch
@@ -120,9 +122,9 @@ def database(only):
     for entry in op_db:
         if torch.float32 not in entry.supported_dtypes("cpu") or not re.search(only, entry.full_name):
             continue
-        run = entry_run.EntryRun(entry, {"dtype": "float32", "samples": 0, "values": False, "strides": False,
+        run = entry_run.EntryRun(entry, {"dtype": "float32", "samples": few, "values": False, "strides": False,
                                          "tolerance": None})
-        for number, sample in enumerate(run._samples()):
+        for number, sample in enumerate(run.samples()):
             if entry_run.names_device(sample):
                 yield Pair(f"{entry.full_name} {number}", sample_work(entry_run, entry, sample))
 
@@ -149,7 +151,7 @@ def main():
         torch.set_num_threads(1)
         torch.backends.cuda.enable_flash_sdp(False)
         probe.begin()
-        pairs = list(trainings(arguments.only)) + list(database(arguments.only))
+        pairs = list(trainings(arguments.only)) + list(database(arguments.only, arguments.few))
         probe.end()
         probe.finish_device()
         ledger = ledger_account.Ledger(path)
