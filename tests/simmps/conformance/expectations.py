@@ -145,6 +145,9 @@ HALF_TOLERANCE = {
         (0.05, "chooses how it accumulates by the device"),
 }
 
+# All samples of these are needed, since only some reach the missing kernel.
+ALL_SAMPLES = ("linalg.norm.subgradients_at_zero",)
+
 # {entry: number of samples} in half precision, of which the CPU computes each in a second or two.
 SLOW_IN_HALF = {"grid_sampler_3d": 1}
 
