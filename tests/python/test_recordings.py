@@ -98,36 +98,30 @@ class Launchers(Recording):
 
     def check(self, command, **variables):
         if Launchers.expected is None:
-            Launchers.expected = support.run(script("plain_loop"), False).out
+            Launchers.expected = support.run(script("plain_loop"), False, how=support.forked).out
         done = self.record(command, **variables)
         self.assertEqual((done.code, done.steps), (0, 6), done.err)
         self.assertIn(self.expected, done.out)
         self.assertNotIn("Highwater:", done.err)
         return done
 
-    def test_shell_script(self):
-        path = self.write("train.sh", f"#!/bin/sh\necho begin\n'{PYTHON}' plain_loop.py\n")
-        os.chmod(path, 0o755)
-        self.check([path])
-
-    def test_module(self):
+    def test_module_in_a_shell_script(self):
         with open(os.path.join(SCRIPTS, "plain_loop.py"), encoding="utf-8") as file:
             self.write("pkg/__main__.py", file.read())
-        done = self.check([PYTHON, "-m", "pkg"], PYTHONPATH=self.folder)
+        path = self.write("train.sh", f"#!/bin/sh\necho begin\n'{PYTHON}' -m pkg\n")
+        os.chmod(path, 0o755)
+        done = self.check([path], PYTHONPATH=self.folder)
         self.assertEqual(done.facts["workload"], "-m pkg")
 
     def test_python_m_highwater(self):
         self.check([PYTHON, "-m", "highwater", "plain_loop.py"], PYTHONPATH=support.SOURCES)
 
     def test_torchrun(self):
-        done = self.check([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "1", "plain_loop.py"])
-        self.assertEqual(done.facts["workload"], "plain_loop.py")
-
-    def test_torchrun_with_two_processes(self):
-        """One of them is watched; the other says so."""
+        """One of the two processes is watched; the other says so."""
         done = self.record([PYTHON, "-m", "torch.distributed.run", "--nproc_per_node", "2", "plain_loop.py"])
         self.assertEqual((done.code, done.steps), (0, 6), done.err)
         self.assertEqual(done.err.count("this one trains on without"), 1, done.err)
+        self.assertEqual(done.facts["workload"], "plain_loop.py")
 
     @installed("accelerate")
     def test_accelerate(self):
@@ -158,11 +152,11 @@ class Launchers(Recording):
             self.assertEqual((done.code, done.out, done.steps), (0, "0\n", 3), done.err)
 
     def test_loader_workers(self):
-        for method in ("fork", "spawn"):
+        for method, workers in (("fork", 2), ("spawn", 1)):
             path = self.write("loader.py", TRAIN.replace("\ntrain(3)\n", "\n") + textwrap.dedent(f"""
                 if __name__ == "__main__":
                     from torch.utils.data import DataLoader
-                    loader = DataLoader(range(8), 2, num_workers=2, multiprocessing_context="{method}",
+                    loader = DataLoader(range(8), 2, num_workers={workers}, multiprocessing_context="{method}",
                                         persistent_workers=True)
                     for _ in loader: train(1)
                     print("end")  # the workers live on
@@ -175,7 +169,7 @@ class Launchers(Recording):
 class Compiled(Recording):
     def test_compiled_model(self):
         """The script prints the numbers of graphs, of breaks and of compiled frames."""
-        plain = support.run(script("compiled"), False)
+        plain = support.run(script("compiled"), False, how=support.forked)
         done = self.record(script("compiled"))
         self.assertEqual((done.code, done.out, done.steps), (0, plain.out, 4), done.err)
 
@@ -197,17 +191,14 @@ class Ends(Recording):
         self.assertEqual(done.facts["ended"], "crashed", done.facts)
         self.assertIn("was killed by signal 9 (SIGKILL)", self.report())
 
-    def test_exit_code(self):
-        """A script says goodbye also where it gives up."""
-        done = self.check("sys.exit(7)", 7)
-        self.assertEqual(done.facts["ended"], "exited", done.facts)
-        self.assertIn("ended with exit code 7 after 3 steps", self.report())
-
-    def test_child_that_exits(self):
+    def test_exit_codes(self):
+        """A script says goodbye also where it gives up, and its child has a code of its own."""
         done = self.check("if not os.fork():\n    train(2)\n    sys.exit(5)\n"
-                          "print(os.waitstatus_to_exitcode(os.wait()[1]))\ntrain(1)", 0, steps=4)
+                          "print(os.waitstatus_to_exitcode(os.wait()[1]))\ntrain(1)\nsys.exit(7)", 7, steps=4)
         self.assertEqual(done.out, "5\n")
         self.assertEqual(done.err.count("this one trains on without"), 1, done.err)
+        self.assertEqual(done.facts["ended"], "exited", done.facts)
+        self.assertIn("ended with exit code 7 after 4 steps", self.report())
 
     def test_interrupt(self):
         process, _ = self.start("print('ready', flush=True)\nwhile True: train(1)")

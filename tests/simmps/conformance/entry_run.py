@@ -82,6 +82,37 @@ def cotangents_for(outputs):
             for each in outputs]
 
 
+def kind_of(sample):
+    """What mostly determines the path that a sample takes: ranks, layouts, dtypes and switches, no sizes."""
+    kinds = []
+    for value in tree_leaves((sample.input, sample.args, sample.kwargs)):
+        if isinstance(value, torch.Tensor):
+            strided = value.layout == torch.strided
+            kinds.append((value.ndim, value.dtype, value.layout, strided and value.is_contiguous(),
+                          strided and value.numel() == 0))
+        else:
+            kinds.append(value if isinstance(value, (bool, str, torch.dtype)) else type(value))
+    return tuple(kinds), tuple(sample.kwargs)
+
+
+def evenly(values, most):
+    """At most so many of the values, from the first to the last."""
+    return values if len(values) <= most else values[::-(-len(values) // most)]
+
+
+def some_of(samples, most):
+    """About so many of the samples: the first of each kind, and others evenly."""
+    if len(samples) <= most:
+        return samples
+    firsts = {}
+    for number, sample in enumerate(samples):
+        firsts.setdefault(kind_of(sample), number)
+    chosen = evenly(list(firsts.values()), most)
+    rest = sorted(set(range(len(samples))) - set(chosen))
+    chosen += evenly(rest, most - len(chosen)) if len(chosen) < most else []
+    return [samples[number] for number in sorted(chosen)]
+
+
 def attempt(action):
     """(result, None) or (None, exception)."""
     try:
@@ -102,7 +133,7 @@ class EntryRun:
 
     def run(self):
         started = time.monotonic_ns()
-        for number, sample in enumerate(self._samples()):
+        for number, sample in enumerate(self.samples()):
             self.result["samples"] += 1
             self._run_sample(number, sample)
             if len(self.result["problems"]) >= 5:
@@ -111,16 +142,13 @@ class EntryRun:
         self.result["ns"] = [started, time.monotonic_ns()]
         return self.result
 
-    def _samples(self):
+    def samples(self):
         torch.manual_seed(SEED)
         differentiable = (self.entry.supports_autograd and
                           self.dtype in self.entry.supported_backward_dtypes("mps") and
                           self.dtype in self.entry.supported_backward_dtypes("cpu"))
         samples = list(self.entry.sample_inputs("cpu", self.dtype, requires_grad=differentiable))
-        most = self.job["samples"]
-        if most and len(samples) > most:
-            samples = samples[::-(-len(samples) // most)]
-        return samples
+        return some_of(samples, self.job["samples"]) if self.job["samples"] else samples
 
     def _run_sample(self, number, sample):
         where = f"sample {number}"
