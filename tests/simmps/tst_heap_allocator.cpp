@@ -12,26 +12,9 @@
 using namespace highwater;
 using namespace highwater::simmps;
 using simmps::test::blockOf;
+using simmps::test::Jobs;
 
 namespace {
-
-/// Jobs that stay pending until somebody waits.
-struct Jobs {
-  std::uint64_t submitted = 0;
-  std::uint64_t finished = 0;
-  int waits = 0;
-
-  MemoryOptions options() {
-    MemoryOptions options;
-    options.jobs.submitted = [this] { return submitted; };
-    options.jobs.finished = [this] { return finished; };
-    options.jobs.wait = [this] {
-      ++waits;
-      finished = submitted;
-    };
-    return options;
-  }
-};
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "simmps/policy/heap_allocator.h"
+#include "simmps/policy_device.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::simmps;
+using simmps::test::Jobs;
 
 namespace {
 
@@ -25,11 +27,6 @@ struct Setting {
   double low;
   std::uint64_t graphBytes;  ///< 0: no graphs
   bool changesHigh;
-};
-
-/// The jobs of the device, two counts.
-struct Jobs {
-  std::uint64_t submitted = 0, finished = 0, waits = 0;
 };
 
 /// Sums the allocator's ledger entries, checks each against the sums before it, and knows the
@@ -150,24 +147,19 @@ class Traffic {
     return end();
   }
   std::uint64_t refusals() const { return ledger_.refusals; }
-  std::uint64_t waitsOfRequests() const { return waitsOfRequests_; }
+  int waitsOfRequests() const { return waitsOfRequests_; }
 
  private:
   /// What an allocation may do, as it was before it.
   struct Before {
-    std::uint64_t driver = 0, waits = 0, pending = 0, retries = 0;
+    std::uint64_t driver = 0, pending = 0, retries = 0;
     bool pressed = false;
+    int waits = 0;
   };
 
   MemoryOptions options() {
-    MemoryOptions options;
+    MemoryOptions options = jobs_.options();
     options.ledger = &ledger_;
-    options.jobs.submitted = [this] { return jobs_.submitted; };
-    options.jobs.finished = [this] { return jobs_.finished; };
-    options.jobs.wait = [this] {
-      jobs_.finished = jobs_.submitted;
-      ++jobs_.waits;
-    };
     return options;
   }
   std::uint64_t pick(std::uint64_t count) { return random_() % count; }
@@ -214,8 +206,8 @@ class Traffic {
     const std::uint64_t aligned = roundedUp(bytes, 256);
     const bool large = !scalar && bytes > kMiB;
     const std::uint64_t driver = ledger_.driver();
-    const Before before{driver, jobs_.waits, jobs_.submitted - jobs_.finished,
-                        memory_.counters().retries, large && driver + kMiB > shareOf(setting_.low)};
+    const Before before{driver, jobs_.submitted - jobs_.finished, memory_.counters().retries,
+                        large && driver + kMiB > shareOf(setting_.low), jobs_.waits};
     ledger_.opened.clear();
     const auto outcome = scalar ? memory_.allocateScalar(bytes) : memory_.allocate(bytes);
     waitsOfRequests_ += jobs_.waits - before.waits;
@@ -335,7 +327,8 @@ class Traffic {
   }
 
   std::string holdGraph() {
-    const std::uint64_t bytes = setting_.graphBytes, waits = jobs_.waits;
+    const std::uint64_t bytes = setting_.graphBytes;
+    const int waits = jobs_.waits;
     const bool fits = ledger_.driver() + bytes <= ledger_.limit;
     const bool held = !memory_.holdGraph(bytes).has_value();
     if (fits && (!held || jobs_.waits != waits)) return "a graph that fits";
@@ -379,7 +372,7 @@ class Traffic {
   CheckingLedger ledger_;
   HeapAllocator memory_;
   std::map<std::uint64_t, DeviceBlock*> live_;  ///< by address
-  std::uint64_t waitsOfRequests_ = 0;
+  int waitsOfRequests_ = 0;
   bool forward_ = true;
   std::uint64_t batch_ = 16;
 };
