@@ -27,6 +27,24 @@ inline MemoryOptions optionsWith(DeviceQueue& queue, Ledger* ledger = nullptr) {
   return options;
 }
 
+/// Jobs that stay pending until somebody waits.
+struct Jobs {
+  std::uint64_t submitted = 0;
+  std::uint64_t finished = 0;
+  int waits = 0;
+
+  MemoryOptions options() {
+    MemoryOptions options;
+    options.jobs.submitted = [this] { return submitted; };
+    options.jobs.finished = [this] { return finished; };
+    options.jobs.wait = [this] {
+      ++waits;
+      finished = submitted;
+    };
+    return options;
+  }
+};
+
 /// Runs `action` in a forked child. Returns the child's exit code, or the negative number of the
 /// signal that ended it: SIGALRM if it hangs.
 inline int inChild(const std::function<int()>& action) {

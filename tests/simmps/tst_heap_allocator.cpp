@@ -12,26 +12,9 @@
 using namespace highwater;
 using namespace highwater::simmps;
 using simmps::test::blockOf;
+using simmps::test::Jobs;
 
 namespace {
-
-/// Jobs that stay pending until somebody waits.
-struct Jobs {
-  std::uint64_t submitted = 0;
-  std::uint64_t finished = 0;
-  int waits = 0;
-
-  MemoryOptions options() {
-    MemoryOptions options;
-    options.jobs.submitted = [this] { return submitted; };
-    options.jobs.finished = [this] { return finished; };
-    options.jobs.wait = [this] {
-      ++waits;
-      finished = submitted;
-    };
-    return options;
-  }
-};
 
 std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -185,6 +168,31 @@ class HeapAllocatorTest : public QObject {
     memory.free(large);
   }
 
+  void givesBackNoMoreThanEnough_data() {
+    QTest::addColumn<quint64>("finished");
+    QTest::addColumn<int>("waits");
+    QTest::newRow("idle") << quint64{5} << 0;
+    QTest::newRow("busy") << quint64{0} << 1;
+  }
+  void givesBackNoMoreThanEnough() {
+    QFETCH(quint64, finished);
+    QFETCH(int, waits);
+    Jobs jobs;
+    HeapAllocator memory({100 * kMiB, 1.0, 0.0}, jobs.options());
+    std::vector<DeviceBlock*> blocks;
+    for (const std::uint64_t mib : {16, 20, 24, 28}) {
+      blocks.push_back(blockOf(memory.allocate(mib * kMiB)));
+    }
+    jobs.submitted = 5;
+    jobs.finished = finished;
+    for (DeviceBlock* block : blocks) memory.free(block);
+    DeviceBlock* next = blockOf(memory.allocate(40 * kMiB));
+    // The largest go first, until they are as large as the request.
+    QCOMPARE(memory.counters().driverBytes, 16 * kMiB + 20 * kMiB + 40 * kMiB);
+    QCOMPARE(jobs.waits, waits);
+    memory.free(next);
+  }
+
   void pressureBeginsWithinOneMiB_data() {
     QTest::addColumn<quint64>("distance");
     QTest::addColumn<quint64>("heap");
@@ -218,6 +226,21 @@ class HeapAllocatorTest : public QObject {
     QCOMPARE(memory.counters().driverBytes, 20 * kMiB + 44 * kMiB);
     memory.free(next);
     memory.free(blocks[0]);
+  }
+
+  void collectsTheOldestFirst() {
+    HeapAllocator memory({100 * kMiB, 2.0, 0.8});
+    DeviceBlock* old = blockOf(memory.allocate(22 * kMiB));
+    DeviceBlock* young = blockOf(memory.allocate(20 * kMiB));
+    DeviceBlock* kept = blockOf(memory.allocate(24 * kMiB));
+    memory.free(old);
+    memory.free(blockOf(memory.allocate(30 * kMiB)));  // ages it
+    memory.free(young);
+    // The oldest is enough to get back to 80 MiB.
+    DeviceBlock* next = blockOf(memory.allocate(40 * kMiB));
+    QCOMPARE(memory.counters().driverBytes, (20 + 24 + 30 + 40) * kMiB);
+    memory.free(next);
+    memory.free(kept);
   }
 
   void collectionSparesBusyBlocks() {
