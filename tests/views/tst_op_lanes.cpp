@@ -181,9 +181,9 @@ class TestOpLanes : public QObject {
     OpLanesBench bench({.steps = 3});
     test::OwnedBatch batch;
     std::int64_t ns = 1'000'000'000;
-    for (int i = 0; i < 20'000; ++i, ns += 20'000) {
+    for (int i = 0; i < 20'000; ++i, ns += 100'000) {
       for (const std::uint16_t depth : {3, 2, 1, 0}) {
-        batch.ops.push_back(op(ns + depth * 1000, 18'000 - depth * 2000, 1, depth));
+        batch.ops.push_back(op(ns + depth * 5000, 90'000 - depth * 10'000, 1, depth));
       }
     }
     batch.completeUpToNs = ns;
