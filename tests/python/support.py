@@ -155,7 +155,8 @@ class ForkServer:
             return Done(returncode, *(open(path, encoding="utf-8").read() for path in names.values()))
 
 
-forked = ForkServer.run
+# On a Mac a fork may not use the system's frameworks, which PyTorch has loaded.
+forked = in_own_process if sys.platform == "darwin" else ForkServer.run
 
 
 def run(command, watched, commands=None, how=in_own_process, **options):
