@@ -97,13 +97,13 @@ class TestWindowRecordings : public QObject {
 
   void showsTheReadablePartOfATruncatedOne() {
     const auto path = bench_->folder.filePath("cut.highwater").toStdString();
-    QVERIFY(test::writeLargeRecording(path, {.steps = 150}));
+    QVERIFY(test::writeLargeRecording(path, {.steps = 1000}));
     const auto whole = std::filesystem::file_size(path);
     std::filesystem::resize_file(path, whole / 10 * 8);
     const auto opened = bench_->window.openRecording(path);
     QVERIFY2(opened.ok(), opened.ok() ? "" : opened.error().message.c_str());
     const auto steps = bench_->window.currentRun().store().steps().records.size();
-    QVERIFY(steps > 10 && steps < 150);
+    QVERIFY(steps > 10 && steps < 1000);
     QVERIFY2(banner().contains("the file is truncated (") &&
                  banner().contains(QString("%1 steps").arg(steps)),
              qPrintable(banner()));
