@@ -47,7 +47,7 @@ class WordReader {
       const bool escapes = quote == u'"' && c == u'\\' && at_ < text_.size();
       take(escapes && isEscapedInQuotes(text_[at_]) ? text_[at_++] : c);
     }
-    return usageError(std::string("the quote ") + quote.toLatin1() + " is not closed");
+    return usageError(quote == u'"' ? R"(the quote " is not closed)" : "the quote ' is not closed");
   }
   void take(QChar c) {
     word_ += c;
