@@ -335,7 +335,7 @@ class TestWindow : public QObject {
         fresh.store().hello()->clock.unixEpochNs + fresh.store().completeUpToNs();
     qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
     // 250 ms on a machine that has time; this only catches a recording that lost its end.
-    QVERIFY(killedAtNs - lastNs < 5'000'000'000);
+    QVERIFY(killedAtNs - lastNs < 20'000'000'000);
 
     // The window is as good as before: again.
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
@@ -424,7 +424,7 @@ class TestWindow : public QObject {
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
     QCOMPARE(::kill(static_cast<pid_t>(process.processId()), signal), 0);
-    QVERIFY(process.waitForFinished());
+    QVERIFY(process.waitForFinished(kLimitMs));
     QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
     QVERIFY(recordedSteps() > 0);
     if (!closesItsRecording) return;
