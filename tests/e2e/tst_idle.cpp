@@ -136,9 +136,10 @@ Truth truthOf(const LiveStore& store, const Spans& gaps) {
   return truth;
 }
 
-/// The estimate may differ by a fifth, and by what a busy machine adds to short times.
-bool isClose(double estimateMs, double truthMs) {
-  return std::fabs(estimateMs - truthMs) <= std::max(0.2 * truthMs, 0.3);
+/// The estimate may differ by a fifth, and where there is little idle time by what a thread of a
+/// busy machine loses in each step.
+bool isClose(double estimateMs, double truthMs, double stepMs) {
+  return std::fabs(estimateMs - truthMs) <= std::max({0.2 * truthMs, 0.01 * stepMs, 0.3});
 }
 
 QByteArray inWords(const IdleSummary& idle, const Truth& truth) {
@@ -164,16 +165,17 @@ struct Workload {
   QStringList options;
 };
 
-const Workload kClean{"clean", {"--scenario", "clean", "--steps", "30"}};
-const Workload kHostBound{"host-bound", {"--scenario", "host-bound", "--steps", "30"}};
-const Workload kFallback{"hidden-fallback", {"--scenario", "hidden-fallback", "--steps", "30"}};
-const Workload kChatty{"chatty-logging", {"--scenario", "chatty-logging", "--steps", "30"}};
-const Workload kSmall{"small batches", {"--batch", "4", "--seq", "16", "--steps", "50"}};
-const Workload kAccumulated{"two batches a step",
-                            {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "30"}};
+const Workload kCleanRun{"clean", {"--scenario", "clean", "--steps", "30"}};
+const Workload kHostBoundRun{"host-bound", {"--scenario", "host-bound", "--steps", "30"}};
+const Workload kFallbackRun{"hidden-fallback", {"--scenario", "hidden-fallback", "--steps", "30"}};
+const Workload kChattyRun{"chatty-logging", {"--scenario", "chatty-logging", "--steps", "30"}};
+const Workload kSmallRun{"small batches", {"--batch", "4", "--seq", "16", "--steps", "50"}};
+const Workload kAccumulatedRun{
+    "two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "30"}};
 
-/// Of the steps of each run.
-constexpr double kLeastCoverage = 0.8;
+/// Of the steps of each run. All are within, also where each core has six busy threads; the rest is
+/// for a host that loses its core between two times that it takes.
+constexpr double kLeastCoverage = 0.9;
 /// The clocks of probe and ledger agree to some 10 us: of a step, and at least.
 constexpr double kSlack = 0.01, kLeastSlackMs = 0.05;
 
@@ -274,10 +276,10 @@ class TestIdle : public QObject {
     const auto row = [](const Workload& workload, std::optional<IdleCause> cause, HostWork work) {
       QTest::newRow(workload.name) << workload << cause << work;
     };
-    row(kClean, std::nullopt, HostWork::Queueing);
-    row(kHostBound, IdleCause::BatchAssembly, HostWork::BatchAssembly);
-    row(kFallback, IdleCause::Fallback, HostWork::Fallback);
-    row(kChatty, IdleCause::Reading, HostWork::Reading);
+    row(kCleanRun, std::nullopt, HostWork::Queueing);
+    row(kHostBoundRun, IdleCause::BatchAssembly, HostWork::BatchAssembly);
+    row(kFallbackRun, IdleCause::Fallback, HostWork::Fallback);
+    row(kChattyRun, IdleCause::Reading, HostWork::Reading);
   }
 
   /// The cause of idle time that the scenario provokes. All times are medians over the steps, which
@@ -307,22 +309,23 @@ class TestIdle : public QObject {
     }
     const CauseOfIdle& first = idle.causes.at(0);
     QVERIFY2(first.cause == *cause, words.constData());
-    QVERIFY2(isClose(first.p50.probable, truth.byWork.at(work)), words.constData());
+    QVERIFY2(isClose(first.p50.probable, truth.byWork.at(work), idle.stepMsP50), words.constData());
   }
 
   void theBoundsHoldTheTruth_data() {
     QTest::addColumn<QString>("mode");
     QTest::addColumn<bool>("known");
     QTest::addColumn<std::vector<Workload>>("workloads");
-    const std::vector<Workload> all{kClean, kHostBound, kFallback, kChatty, kSmall, kAccumulated};
-    const std::vector<Workload> some{kClean, kFallback, kChatty, kAccumulated};
+    const std::vector<Workload> all{kCleanRun,  kHostBoundRun, kFallbackRun,
+                                    kChattyRun, kSmallRun,     kAccumulatedRun};
+    const std::vector<Workload> some{kCleanRun, kFallbackRun, kChattyRun, kAccumulatedRun};
     const QString eager = "eager", deferred = "deferred";
     QTest::newRow("eager") << eager << true << all;
     QTest::newRow("eager, not known") << eager << false << all;
     QTest::newRow("deferred") << deferred << true << some;
     QTest::newRow("deferred, not known") << deferred << false << some;
     QTest::newRow("deferred, committed every 100 ops")
-        << QString("deferred:100") << true << std::vector<Workload>{kClean, kSmall};
+        << QString("deferred:100") << true << std::vector<Workload>{kCleanRun, kSmallRun};
   }
 
   /// The true idle time of a step lies within the bounds of its estimate.

@@ -31,6 +31,12 @@ constexpr std::size_t kEnoughWaits = 10;
 /// Between a step and the sum of its phases: of the median step.
 constexpr double kStepTolerance = 0.01;
 
+/// What a busy machine makes true of any run; made-up runs show when it is found
+/// (tests/analysis/tst_finding_rules).
+bool isOfTheMachine(const QString& finding) {
+  return finding == QLatin1String("step_time_swings");
+}
+
 /// Each step's share that is in no phase.
 std::vector<double> sharesOutsideOfPhases(const analysis::LiveStore& store) {
   std::map<std::uint32_t, std::int64_t> phases;
@@ -63,14 +69,17 @@ class TestScenarioFindings : public QObject {
     const QJsonObject report = jsonOf(runHighwater({"report", file, "--json"}));
     QCOMPARE(report["run"]["scenario"].toString(), scenario);
     QVERIFY(report["judged_steps"].toInt() >= 20);
-    const QJsonArray findings = report["findings"].toArray();
     std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
-    for (const QJsonValue& each : findings) {
-      found.insert(each["kind"].toString().toStdString());
+    QString first;
+    for (const QJsonValue& each : report["findings"].toArray()) {
+      const QString kind = each["kind"].toString();
       qInfo("%s: %s", qPrintable(each["title"].toString()),
             qPrintable(each["evidence"].toString()));
+      if (isOfTheMachine(kind)) continue;
+      if (found.empty()) first = kind;
+      found.insert(kind.toStdString());
     }
-    QCOMPARE(findings.isEmpty() ? QString() : findings[0]["kind"].toString(), problem);
+    QCOMPARE(first, problem);
     for (const std::string& each : found) {
       QVERIFY2(each == problem.toStdString(), ("also found: " + each).c_str());
     }
@@ -123,7 +132,8 @@ class TestScenarioFindings : public QObject {
     std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
     for (const analysis::Finding& each : analysis::findProblems(store).found) {
       qInfo("%s: %s", each.title.c_str(), each.evidence.c_str());
-      found.insert(std::string(findingKey(each.kind)));
+      const std::string kind(findingKey(each.kind));
+      if (!isOfTheMachine(QString::fromStdString(kind))) found.insert(kind);
     }
     QCOMPARE(found, std::set<std::string>{problem.toStdString()});
   }
