@@ -2,7 +2,7 @@
 //
 // The ledger knows kernels and waits but no steps, so a step's host time is the recording's. Of a
 // step that takes the host from `begin` to `end`:
-//   wait         the drains that began in it, whatever their cause
+//   wait         the calls into the device that waited and began in it, whatever the cause
 //   enqueue      `end` - `begin` less that
 //   device span  from the start of the first kernel that was enqueued after the batch was on the
 //                device (after the last drain for a copy to it in the device move) to the end of
@@ -36,8 +36,8 @@ namespace {
 
 constexpr std::uint32_t kWarmUpSteps = 5;  ///< with first-time work of libtorch, on both sides
 constexpr double kQueueTolerance = 0.02;
-/// Of a wait: the probe times the op that waits, the ledger only the wait in it. The same as for
-/// single waits (wait_accounts.cpp).
+/// Of a wait: the probe times the op that waits, the ledger the call into the device that it makes.
+/// The same as for single waits (wait_accounts.cpp).
 constexpr double kToleranceOfWaitMs = 0.05;
 
 struct HostWaits {
@@ -49,7 +49,7 @@ HostWaits waitsIn(const Ledger& ledger, const Span& step) {
   for (const Ledger::Drain& drain : ledger.drains) {
     if (!step.holds(drain.wait.beginNs)) continue;
     ++waits.count;
-    waits.ms += drain.wait.ms();
+    waits.ms += drain.call.ms();
   }
   return waits;
 }
@@ -168,16 +168,14 @@ class TestQueue : public QObject {
     for (const auto& [what, numbers] :
          {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
       qInfo("%s", numbers.text(what).constData());
-    }
-    for (const auto& [what, numbers] :
-         {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
       QVERIFY2(numbers.close * 2 > numbers.steps, numbers.text(what).constData());
     }
-    // Reading the events made nobody wait: a step has some, and each would wait for most of it.
+    // Reading the events made nobody wait: each wait would be for most of a step. The median, since
+    // the thread that notices them late may itself wait for a core.
     std::sort(eventWaitsMs.begin(), eventWaitsMs.end());
     QVERIFY(!eventWaitsMs.empty());
-    const double eventWaitMs = eventWaitsMs[eventWaitsMs.size() * 3 / 4];
-    qInfo("%zu waits for events, three quarters up to %.3f ms", eventWaitsMs.size(), eventWaitMs);
+    const double eventWaitMs = eventWaitsMs[eventWaitsMs.size() / 2];
+    qInfo("%zu waits for events, the median %.3f ms", eventWaitsMs.size(), eventWaitMs);
     QVERIFY(eventWaitMs <= kToleranceOfWaitMs);
   }
 
