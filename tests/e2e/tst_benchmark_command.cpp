@@ -44,6 +44,18 @@ QJsonObject moduleOf(const QJsonArray& modules, const QString& name) {
 class TestBenchmarkCommand : public QObject {
   Q_OBJECT
 
+ private:
+  /// Measured once, and judged by two slots.
+  static const QJsonObject& stepAndDrift() {
+    static const QJsonObject json = [] {
+      const auto outcome =
+          benchmark(smallModel("step,drift") + QStringList{"--steps", "2", "--rounds", "2"});
+      if (outcome.exitCode != kExitDone) QTest::qFail(qPrintable(outcome.err), __FILE__, __LINE__);
+      return jsonOf(outcome);
+    }();
+    return json;
+  }
+
  private slots:
   void measuresProducts() {
     const auto outcome =
@@ -82,10 +94,7 @@ class TestBenchmarkCommand : public QObject {
   }
 
   void measuresTheStep() {
-    const auto outcome =
-        benchmark(smallModel("step") + QStringList{"--steps", "2", "--rounds", "2"});
-    QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject json = jsonOf(outcome);
+    const QJsonObject json = stepAndDrift();
     QCOMPARE(json["workload"]["batch"].toInt(), 4);
     QCOMPARE(json["workload"]["seq"].toInt(), 16);
     QCOMPARE(json["timings"].toArray().size(), 1);
@@ -97,9 +106,7 @@ class TestBenchmarkCommand : public QObject {
 
   /// It computes with the CPU's kernels: a difference would be one of weights, batch or comparison.
   void simulatedDeviceHasNoDrift() {
-    const auto outcome = benchmark(smallModel("drift"));
-    QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject drift = jsonOf(outcome)["drift"].toObject();
+    const QJsonObject drift = stepAndDrift()["drift"].toObject();
     const QString verdict = drift["verdict"].toString();
     QVERIFY2(verdict == "equal" || verdict == "rounding", qPrintable(verdict));
     QVERIFY(drift["loss_difference_rel"].toDouble() < 1e-6);

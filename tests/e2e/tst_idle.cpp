@@ -31,33 +31,37 @@ using highwater::test::runHighwater;
 
 namespace {
 
-constexpr double kIdleTolerance = 0.05;  ///< of a step: what two busy cores add and hide
+constexpr double kIdleTolerance = 0.05;  ///< of the median step
 
 /// Of the time; the start, in which the device compiles, is part of it.
 constexpr double kLeastAgreement = 0.8;
 
 using Spans = std::vector<test::Span>;  ///< sorted
 
-/// Times in which the device had nothing to run.
-Spans gapsOf(const Ledger& ledger) {
-  Spans gaps;
-  for (std::size_t i = 1; i < ledger.kernels.size(); ++i) {
-    gaps.push_back({ledger.kernels[i - 1].ran.endNs, ledger.kernels[i].ran.beginNs});
-  }
-  return gaps;
-}
-
-/// The parts of the gaps in which the device had nothing that it could begin: until the next kernel
-/// was queued or, on a device that defers, committed. What follows is the time that the device's
-/// thread needs to get a core, which on a busy machine is longer than a GPU's.
+/// The parts of the gaps between kernels in which the device had nothing that it could begin and
+/// the host could have given it something. The times that a thread needs to get a core are left
+/// out. They are the scheduler's, longer on a busy machine, and nothing that the host sees tells of
+/// them: at the end of a gap the device's thread needs one after the next kernel was queued or, on
+/// a device that defers, committed; at its begin the host's thread does where it waited.
 Spans idleTimesOf(const Ledger& ledger, bool deferred) {
   std::vector<std::int64_t> commits;
-  for (const Ledger::Drain& each : ledger.drains) commits.push_back(each.wait.beginNs);
+  Spans waits;
+  for (const Ledger::Drain& each : ledger.drains) {
+    commits.push_back(each.wait.beginNs);
+    waits.push_back(each.wait);
+  }
   for (const Ledger::EventPass& each : ledger.events) commits.push_back(each.recordedNs);
   std::sort(commits.begin(), commits.end());
+  std::sort(waits.begin(), waits.end(),
+            [](const test::Span& a, const test::Span& b) { return a.endNs < b.endNs; });
   Spans idle;
   for (std::size_t i = 1; i < ledger.kernels.size(); ++i) {
     const Ledger::Kernel& next = ledger.kernels[i];
+    std::int64_t beginNs = ledger.kernels[i - 1].ran.endNs;
+    const auto wait =
+        std::lower_bound(waits.begin(), waits.end(), beginNs,
+                         [](const test::Span& each, std::int64_t at) { return each.endNs <= at; });
+    if (wait != waits.end() && wait->holds(beginNs)) beginNs = wait->endNs;
     std::int64_t couldBeginNs = next.enqueuedNs;
     if (deferred) {
       const auto commit = std::lower_bound(commits.begin(), commits.end(), couldBeginNs);
@@ -65,7 +69,6 @@ Spans idleTimesOf(const Ledger& ledger, bool deferred) {
     }
     // It may have been committed earlier, after so many ops.
     const std::int64_t endNs = std::min(couldBeginNs, next.ran.beginNs);
-    const std::int64_t beginNs = ledger.kernels[i - 1].ran.endNs;
     if (endNs > beginNs) idle.push_back({beginNs, endNs});
   }
   return idle;
@@ -133,23 +136,10 @@ Truth truthOf(const LiveStore& store, const Spans& gaps) {
   return truth;
 }
 
-/// The cause of idle time that the scenario provokes.
-struct Expected {
-  QString scenario;
-  std::optional<IdleCause> cause;
-  HostWork work = HostWork::Queueing;
-};
-
-const std::vector<Expected> kExpected = {
-    {"clean", std::nullopt, HostWork::Queueing},
-    {"host-bound", IdleCause::BatchAssembly, HostWork::BatchAssembly},
-    {"hidden-fallback", IdleCause::Fallback, HostWork::Fallback},
-    {"chatty-logging", IdleCause::Reading, HostWork::Reading},
-};
-
-/// The estimate may differ by a fifth, and by what a busy machine adds to short times.
-bool isClose(double estimateMs, double truthMs) {
-  return std::fabs(estimateMs - truthMs) <= std::max(0.2 * truthMs, 0.3);
+/// The estimate may differ by a fifth, and where there is little idle time by what a thread of a
+/// busy machine loses in each step.
+bool isClose(double estimateMs, double truthMs, double stepMs) {
+  return std::fabs(estimateMs - truthMs) <= std::max({0.2 * truthMs, 0.01 * stepMs, 0.3});
 }
 
 QByteArray inWords(const IdleSummary& idle, const Truth& truth) {
@@ -175,19 +165,17 @@ struct Workload {
   QStringList options;
 };
 
-const std::vector<Workload> kWorkloads = {
-    {"clean", {"--scenario", "clean", "--steps", "60"}},
-    {"host-bound", {"--scenario", "host-bound", "--steps", "60"}},
-    {"hidden fallback", {"--scenario", "hidden-fallback", "--steps", "60"}},
-    {"chatty logging", {"--scenario", "chatty-logging", "--steps", "60"}},
-    {"small batches", {"--batch", "4", "--seq", "16", "--steps", "80"}},
-    {"two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "40"}},
-};
+const Workload kCleanRun{"clean", {"--scenario", "clean", "--steps", "30"}};
+const Workload kHostBoundRun{"host-bound", {"--scenario", "host-bound", "--steps", "30"}};
+const Workload kFallbackRun{"hidden-fallback", {"--scenario", "hidden-fallback", "--steps", "30"}};
+const Workload kChattyRun{"chatty-logging", {"--scenario", "chatty-logging", "--steps", "30"}};
+const Workload kSmallRun{"small batches", {"--batch", "4", "--seq", "16", "--steps", "50"}};
+const Workload kAccumulatedRun{
+    "two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "30"}};
 
-/// Of the steps. The goal is 95 %, which a machine with time reaches in one run. Where the host
-/// loses its core in a wait it commits late, and the ledger counts that as idle: such runs are
-/// repeated, and a busy machine may stay below the goal.
-constexpr double kWantedCoverage = 0.95, kLeastCoverage = 0.9;
+/// Of the steps of each run. All are within, also where each core has six busy threads; the rest is
+/// for a host that loses its core between two times that it takes.
+constexpr double kLeastCoverage = 0.9;
 /// The clocks of probe and ledger agree to some 10 us: of a step, and at least.
 constexpr double kSlack = 0.01, kLeastSlackMs = 0.05;
 
@@ -246,110 +234,124 @@ Coverage coverageOf(const LiveStore& store, const Spans& gaps) {
   return coverage;
 }
 
-/// The coverage of one run; empty where it failed.
-std::optional<Coverage> measuredCoverage(const Workload& workload, const QString& mode,
-                                         WorkStart start, bool known) {
-  const QTemporaryDir folder;
-  const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
-  const auto run =
-      runHighwater(QStringList{"record", "--device", "sim", "--sim-ledger", ledger, "-o", file} +
-                       workload.options,
-                   {"HIGHWATER_SIM_COMMIT=" + mode});
-  LiveStore store;
-  if (run.exitCode != kExitDone || !session::loadRecording(file.toStdString(), store) ||
-      store.hello()->workStart != start) {
-    qWarning("exit code %d: %s", run.exitCode, qPrintable(run.err));
-    return std::nullopt;
-  }
-  if (!known) {
-    Hello hello = *store.hello();
-    hello.workStart = WorkStart::kUnknown;
-    store.apply(hello);
-  }
-  const Ledger truth = Ledger::read(ledger, store.hello()->clock.monotonicEpochNs);
-  const Coverage one = coverageOf(store, idleTimesOf(truth, start == WorkStart::kDeferred));
-  qInfo("%s: %s; with the time until the thread of the device had a core: %.1f %%", workload.name,
-        one.text().constData(), coverageOf(store, gapsOf(truth)).share() * 100);
-  return one;
-}
-
 }  // namespace
 
 class TestIdle : public QObject {
   Q_OBJECT
 
- private slots:
-  void namesTheCause_data() {
-    QTest::addColumn<int>("index");
-    for (std::size_t i = 0; i < kExpected.size(); ++i) {
-      QTest::newRow(qPrintable(kExpected[i].scenario)) << static_cast<int>(i);
+ private:
+  struct Run {
+    QString file;
+    Ledger ledger;
+  };
+
+  /// Each run is recorded once, however many slots judge it. Fails the test, and returns a run
+  /// without a file, where the recording fails.
+  const Run& recorded(const Workload& workload, const QString& mode = QStringLiteral("eager")) {
+    Run& run = runs_[mode + ' ' + QLatin1String(workload.name)];
+    if (!run.file.isEmpty()) return run;
+    const QString file = folder_.filePath(QString::number(runs_.size()) + ".highwater");
+    const QString ledger = file + ".jsonl";
+    const auto outcome =
+        runHighwater(QStringList{"record", "--device", "sim", "--sim-ledger", ledger, "-o", file} +
+                         workload.options,
+                     {"HIGHWATER_SIM_COMMIT=" + mode});
+    LiveStore store;
+    if (outcome.exitCode == kExitDone && session::loadRecording(file.toStdString(), store)) {
+      run = {file, Ledger::read(ledger, store.hello()->clock.monotonicEpochNs)};
+    } else {
+      QTest::qFail(qPrintable(outcome.err), __FILE__, __LINE__);
     }
+    return run;
   }
 
+  QTemporaryDir folder_;
+  std::map<QString, Run> runs_;
+
+ private slots:
+  void namesTheCause_data() {
+    QTest::addColumn<Workload>("workload");
+    QTest::addColumn<std::optional<IdleCause>>("cause");
+    QTest::addColumn<HostWork>("work");
+    const auto row = [](const Workload& workload, std::optional<IdleCause> cause, HostWork work) {
+      QTest::newRow(workload.name) << workload << cause << work;
+    };
+    row(kCleanRun, std::nullopt, HostWork::Queueing);
+    row(kHostBoundRun, IdleCause::BatchAssembly, HostWork::BatchAssembly);
+    row(kFallbackRun, IdleCause::Fallback, HostWork::Fallback);
+    row(kChattyRun, IdleCause::Reading, HostWork::Reading);
+  }
+
+  /// The cause of idle time that the scenario provokes. All times are medians over the steps, which
+  /// single steps that lost a core do not move.
   void namesTheCause() {
-    QFETCH(int, index);
-    const Expected& expected = kExpected[static_cast<std::size_t>(index)];
-    const QTemporaryDir folder;
-    const QString file = folder.filePath("a.highwater"), ledger = folder.filePath("ledger.jsonl");
-    const auto run = runHighwater({"record", "--device", "sim", "--scenario", expected.scenario,
-                                   "--sim-ledger", ledger, "-o", file});
-    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
+    QFETCH(Workload, workload);
+    QFETCH(std::optional<IdleCause>, cause);
+    QFETCH(HostWork, work);
+    const Run& run = recorded(workload);
     LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
-    const Spans gaps = gapsOf(Ledger::read(ledger, store.hello()->clock.monotonicEpochNs));
-    QVERIFY(gaps.size() > 1000);
-    const Truth truth = truthOf(store, gaps);
+    QVERIFY(session::loadRecording(run.file.toStdString(), store));
+    QVERIFY(run.ledger.kernels.size() > 1000);
+    const Spans idleTimes = idleTimesOf(run.ledger, false);
+    const Truth truth = truthOf(store, idleTimes);
     const IdleSummary idle = estimateIdle(store);
     const QByteArray words = inWords(idle, truth);
     qInfo("%s", words.constData());
-    const double agreement = agreementOf(store, gaps);
+    const double agreement = agreementOf(store, idleTimes);
     qInfo("the lane of the device agrees with the ledger in %.1f %% of the time", agreement * 100);
     QVERIFY2(agreement > kLeastAgreement, words.constData());
     const double tolerance = kIdleTolerance * idle.stepMsP50;
     QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
     QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());
-    if (!expected.cause) {
+    if (!cause) {
       QVERIFY2(idle.p50.probable <= tolerance, words.constData());
       return;
     }
     const CauseOfIdle& first = idle.causes.at(0);
-    QVERIFY2(first.cause == *expected.cause, words.constData());
-    QVERIFY2(isClose(first.p50.probable, truth.byWork.at(expected.work)), words.constData());
+    QVERIFY2(first.cause == *cause, words.constData());
+    QVERIFY2(isClose(first.p50.probable, truth.byWork.at(work), idle.stepMsP50), words.constData());
   }
 
   void theBoundsHoldTheTruth_data() {
     QTest::addColumn<QString>("mode");
-    QTest::addColumn<WorkStart>("start");
     QTest::addColumn<bool>("known");
+    QTest::addColumn<std::vector<Workload>>("workloads");
+    const std::vector<Workload> all{kCleanRun,  kHostBoundRun, kFallbackRun,
+                                    kChattyRun, kSmallRun,     kAccumulatedRun};
+    const std::vector<Workload> some{kCleanRun, kFallbackRun, kChattyRun, kAccumulatedRun};
     const QString eager = "eager", deferred = "deferred";
-    QTest::newRow("eager") << eager << WorkStart::kEager << true;
-    QTest::newRow("eager, not known") << eager << WorkStart::kEager << false;
-    QTest::newRow("deferred") << deferred << WorkStart::kDeferred << true;
-    QTest::newRow("deferred, not known") << deferred << WorkStart::kDeferred << false;
+    QTest::newRow("eager") << eager << true << all;
+    QTest::newRow("eager, not known") << eager << false << all;
+    QTest::newRow("deferred") << deferred << true << some;
+    QTest::newRow("deferred, not known") << deferred << false << some;
     QTest::newRow("deferred, committed every 100 ops")
-        << QString("deferred:100") << WorkStart::kDeferred << true;
+        << QString("deferred:100") << true << std::vector<Workload>{kCleanRun, kSmallRun};
   }
 
-  /// The true idle time of a step lies within the bounds of its estimate, over all runs. A busy
-  /// machine takes the cores from the host while it waits, of which the estimate cannot know: a run
-  /// that misses is repeated, and the best of three counts.
+  /// The true idle time of a step lies within the bounds of its estimate.
   void theBoundsHoldTheTruth() {
     QFETCH(QString, mode);
-    QFETCH(WorkStart, start);
     QFETCH(bool, known);
+    QFETCH(std::vector<Workload>, workloads);
+    const WorkStart start = mode == "eager" ? WorkStart::kEager : WorkStart::kDeferred;
     Coverage all;
-    for (const Workload& workload : kWorkloads) {
-      Coverage best;
-      for (int i = 0; i < 3 && best.share() < kWantedCoverage; ++i) {
-        const auto one = measuredCoverage(workload, mode, start, known);
-        QVERIFY(one);
-        if (one->share() > best.share()) best = *one;
+    for (const Workload& workload : workloads) {
+      const Run& run = recorded(workload, mode);
+      LiveStore store;
+      QVERIFY(session::loadRecording(run.file.toStdString(), store));
+      QCOMPARE(store.hello()->workStart, start);
+      if (!known) {
+        Hello hello = *store.hello();
+        hello.workStart = WorkStart::kUnknown;
+        store.apply(hello);
       }
-      all.add(best);
+      const Coverage one =
+          coverageOf(store, idleTimesOf(run.ledger, start == WorkStart::kDeferred));
+      qInfo("%s: %s", workload.name, one.text().constData());
+      QVERIFY2(one.share() >= kLeastCoverage, one.text().constData());
+      all.add(one);
     }
     qInfo("all: %s", all.text().constData());
-    QVERIFY(all.steps >= 200);
-    QVERIFY2(all.share() >= kLeastCoverage, all.text().constData());
   }
 };
 

@@ -20,7 +20,7 @@ using highwater::test::ps;
 
 namespace {
 
-constexpr int kMoments = 40;
+constexpr int kMoments = 20;
 
 /// Starts highwater as the first process of a group of its own, as a shell does.
 class ProcessGroup {
@@ -155,12 +155,12 @@ class TestInterrupts : public QObject {
     const qint64 startUs = timeToStartUs(command);
     QVERIFY(startUs > 0);
     // Where in the start the handlers are there and the program is not differs from start to start.
-    constexpr int kMoments = 30;
-    for (int moment = kMoments - 1; moment > 0; --moment) {
+    constexpr int kFiner = 30;
+    for (int moment = kFiner - 1; moment > 0; --moment) {
       const QTemporaryDir folder;
       ProcessGroup group(command, folder.path(), ProcessGroup::Interrupts::kIgnored);
       QVERIFY(group.hasStarted());
-      QThread::usleep(static_cast<unsigned long>(startUs * moment / kMoments));
+      QThread::usleep(static_cast<unsigned long>(startUs * moment / kFiner));
       group.interrupt();
       const QString started = folder.filePath("started");
       QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kLimitMs);

@@ -234,12 +234,8 @@ class TestOwnModel : public QObject {
         "target": {"shape": ["batch", %2], "dtype": "float32"}, "loss": "%3"})";
     const QString good = input.arg("4", "2", "mse_loss");
     const QStringList none;
-    QTest::newRow("no file") << "absent.pt" << good << none << "absent.pt\" does not exist";
-    QTest::newRow("no JSON") << "bare.pt" << QString() << none << "bare.json\" beside it";
     QTest::newRow("no TorchScript") << "weights.pt" << good << none << "is no TorchScript file";
     QTest::newRow("nothing to train") << "bare.pt" << good << none << "no parameters to train";
-    QTest::newRow("an unknown key") << "plain.pt" << QString(good).replace("target", "targets")
-                                    << none << "the key \"targets\" is unknown";
     QTest::newRow("shapes")
         << "plain.pt" << input.arg("3", "2", "mse_loss") << none
         << "does not take the inputs of \"plain.json\", here of the shapes [2, 3]: mat1 and mat2";

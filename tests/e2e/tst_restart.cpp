@@ -95,37 +95,13 @@ class TestRestart : public QObject {
     QVERIFY(QDir(folder.path()).entryList(QDir::Files).size() == 2);
   }
 
-  void stopsAfterRepeatedAborts() {
-    const QTemporaryDir folder;
-    const Outcome run =
-        runHighwater(record(folder.filePath("run.highwater"),
-                            {"--steps", "400", "--on-abort", "restart", "--sim-crash-at", "2000"}));
-    QCOMPARE(run.exitCode, int(kExitEndedEarly));
-    QVERIFY2(run.err.contains("not continued: the worker was killed 3 times in a row without a "
-                              "checkpoint beyond step"),
-             qPrintable(run.err));
-    std::uint32_t batch = 12;
-    for (const char* name : {"run.highwater", "run-2.highwater", "run-3.highwater"}) {
-      const auto store = read(folder.filePath(name));
-      QVERIFY(store && store->end());
-      QCOMPARE(store->end()->reason, RunEnd::Reason::kCrashed);
-      QCOMPARE(store->end()->signal, SIGABRT);
-      QCOMPARE(store->knobs().batchSize, batch);
-      batch /= 2;
-    }
-    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 3);
-  }
-
   void endsUnlessAsked() {
-    for (const QStringList& more : {QStringList{}, QStringList{"--on-abort", "stop"}}) {
-      const QTemporaryDir folder;
-      const Outcome run =
-          runHighwater(record(folder.filePath("run.highwater"),
-                              QStringList{"--steps", "400", "--sim-crash-at", "2000"} + more));
-      QCOMPARE(run.exitCode, int(kExitEndedEarly));
-      QVERIFY(!run.err.contains("continu"));
-      QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
-    }
+    const QTemporaryDir folder;
+    const Outcome run = runHighwater(
+        record(folder.filePath("run.highwater"), {"--steps", "400", "--sim-crash-at", "2000"}));
+    QCOMPARE(run.exitCode, int(kExitEndedEarly));
+    QVERIFY(!run.err.contains("continu"));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
   }
 
   void warnsOfALiftedLimit() {
@@ -136,7 +112,6 @@ class TestRestart : public QObject {
                               {"--steps", "1", "--high-watermark", ratio, "--low-watermark", "0"}));
       return run.exitCode == kExitDone && run.err.contains("bring the system down");
     };
-    QVERIFY(warns("0", "a.highwater"));
     QVERIFY(warns("0.0", "b.highwater"));
     QVERIFY(!warns("0.5", "c.highwater"));
     const QString script = folder.filePath("d.highwater");

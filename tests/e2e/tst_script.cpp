@@ -20,21 +20,13 @@ using highwater::test::kLimitMs;
 using highwater::test::lineWith;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
+using highwater::test::runProgram;
 
 namespace {
 
 const QString kPython = QStringLiteral(HIGHWATER_PYTHON);
 const QString kOwnScript = QStringLiteral(HIGHWATER_SOURCE_DIR "/tests/e2e/own_script.py");
 const QStringList kFallback = {"PYTORCH_ENABLE_MPS_FALLBACK=1"};
-
-Outcome runPlain(const QStringList& arguments) {
-  QProcess process;
-  process.start(kPython, arguments);
-  Outcome outcome;
-  if (process.waitForFinished(kLimitMs)) outcome.exitCode = process.exitCode();
-  outcome.out = QString::fromUtf8(process.readAllStandardOutput());
-  return outcome;
-}
 
 }  // namespace
 
@@ -43,7 +35,7 @@ class TestScript : public QObject {
 
  private slots:
   void recordsAnUnchangedScript() {
-    const Outcome plain = runPlain({kOwnScript});
+    const Outcome plain = runProgram(kPython, {kOwnScript});
     QCOMPARE(plain.exitCode, 0);
     const QString ledger = folder_.filePath("ledger.jsonl");
     const Outcome watched =
@@ -68,7 +60,7 @@ class TestScript : public QObject {
     // Waits and fallbacks are those of the device's own account.
     const test::Account probe = test::byProbe(store), truth = test::byLedger(ledger, store);
     test::WaitComparison comparison;
-    const QByteArray difference = comparison.add("script", probe, truth);
+    const QByteArray difference = comparison.add(probe, truth);
     QVERIFY2(difference.isEmpty(),
              (difference + "\nprobe  " + text(probe) + "\nledger " + text(truth)).constData());
     QCOMPARE(probe.fallbacks.at("aten::multi_margin_loss"), 12);

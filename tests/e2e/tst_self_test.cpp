@@ -120,7 +120,7 @@ class TestSelfTest : public QObject {
     QFETCH(QString, says);
     const auto run =
         selfTest(QStringList{"counters,dispatcher-table,wait-item,buffer-size", "--json"} + knobs,
-                 {"HIGHWATER_HANG_TIMEOUT_MS=4000"});
+                 {"HIGHWATER_HANG_TIMEOUT_MS=8000"});
     QCOMPARE(run.exitCode, outcome == "fail" ? int{kExitFailed} : int{kExitDone});
     const QJsonObject report = jsonOf(run);
     QCOMPARE(report["checks"].toArray().size(), 4);

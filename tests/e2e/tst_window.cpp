@@ -254,16 +254,21 @@ class TestWindow : public QObject {
     auto* show = hands.find<QToolButton>("showOpsButton");
     QVERIFY(offer->isVisible() && show->isVisible());
     QTest::mouseClick(show, Qt::LeftButton);
+    // Their time, with some room at either side: steps are as long as the machine is busy.
     const auto shownRange = hands.window.timeAxis().visible();
-    const auto& windowSteps = hands.store().steps().records;
-    const auto stepBegin = [&](std::uint32_t step) {
-      return std::find_if(windowSteps.begin(), windowSteps.end(),
-                          [step](const auto& each) { return each.step() == step; })
-          ->begin_ns();
+    const auto& records = hands.store().steps().records;
+    const auto ofStep = [&](std::uint32_t step) {
+      return *std::find_if(records.begin(), records.end(),
+                           [step](const auto& each) { return each.step() == step; });
     };
-    QVERIFY(shownRange.beginNs <= stepBegin(levels()[0].step()));
-    QVERIFY(shownRange.beginNs > stepBegin(levels()[0].step() - 5));
-    QVERIFY(shownRange.endNs >= stepBegin(levels()[1].step() - 1));
+    const events::StepRecord firstStep = ofStep(levels()[0].step());
+    const events::StepRecord lastStep = ofStep(levels()[1].step() - 1);
+    const std::int64_t lastEndNs = lastStep.begin_ns() + lastStep.duration_ns();
+    const std::int64_t room = (lastEndNs - firstStep.begin_ns()) / 4;
+    QVERIFY(shownRange.beginNs <= firstStep.begin_ns());
+    QVERIFY(shownRange.beginNs >= firstStep.begin_ns() - room);
+    QVERIFY(shownRange.endNs >= lastEndNs);
+    QVERIFY(shownRange.endNs <= lastEndNs + room);
     std::set<std::uint32_t> steps;
     for (const auto& op : hands.store().ops().records) {
       if (op.step() != 0) steps.insert(op.step());
@@ -335,7 +340,7 @@ class TestWindow : public QObject {
         fresh.store().hello()->clock.unixEpochNs + fresh.store().completeUpToNs();
     qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
     // 250 ms on a machine that has time; this only catches a recording that lost its end.
-    QVERIFY(killedAtNs - lastNs < 5'000'000'000);
+    QVERIFY(killedAtNs - lastNs < 20'000'000'000);
 
     // The window is as good as before: again.
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
@@ -424,7 +429,7 @@ class TestWindow : public QObject {
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
     QCOMPARE(::kill(static_cast<pid_t>(process.processId()), signal), 0);
-    QVERIFY(process.waitForFinished());
+    QVERIFY(process.waitForFinished(kLimitMs));
     QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
     QVERIFY(recordedSteps() > 0);
     if (!closesItsRecording) return;

@@ -142,43 +142,61 @@ QByteArray text(const Account& account) {
   return line;
 }
 
-bool WaitComparison::Totals::agree() const {
-  return std::fabs(probeMs - ledgerMs) <= std::max(kTolerance * ledgerMs, kToleranceMs * count);
+namespace {
+
+double medianOf(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + std::ptrdiff_t(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
 }
 
-QByteArray WaitComparison::addKind(const QString& run, const QString& kind, const Waits& probe,
-                                   const Waits& ledger) {
+double medianHeldMs(const Waits& waits) {
+  std::vector<double> ms;
+  for (const Wait& each : waits) ms.push_back(each.heldMs);
+  return medianOf(ms);
+}
+
+}  // namespace
+
+double WaitComparison::Kind::medianExcessMs() const {
+  return medianOf(excessMs);
+}
+
+bool WaitComparison::Kind::agrees() const {
+  const double tolerance = std::max(kTolerance * medianHeldMs(ledger), kToleranceMs);
+  return std::fabs(medianExcessMs()) <= tolerance;
+}
+
+QByteArray WaitComparison::Kind::text() const {
+  const double most = excessMs.empty() ? 0 : *std::max_element(excessMs.begin(), excessMs.end());
+  return QByteArray::number(qsizetype(ledger.size())) + " waits, median " +
+         number(medianHeldMs(ledger)) + " ms; the probe's are longer by " +
+         number(1000 * medianExcessMs(), 1) + " us, at most " + number(1000 * most, 1) + " us";
+}
+
+QByteArray WaitComparison::addKind(const QString& kind, const Waits& probe, const Waits& ledger) {
   if (probe.size() != ledger.size()) return kind.toUtf8() + ": not the same number";
-  Totals& totals = totals_[kind];
+  Kind& all = kinds_[kind];
   for (std::size_t i = 0; i < probe.size(); ++i) {
-    const Wait& seen = probe[i];
-    const Wait& own = ledger[i];
-    if (!seen.span.holds(own.span, kClockSlackNs))
+    if (!probe[i].span.holds(ledger[i].span, kClockSlackNs)) {
       return kind.toUtf8() + ": a wait outside of the probe's op";
-    ++count_;
-    ++totals.count;
-    totals.probeMs += seen.heldMs;
-    totals.ledgerMs += own.heldMs;
-    totals.waitMs += own.waitMs;
-    if (std::fabs(seen.heldMs - own.heldMs) <= std::max(kTolerance * own.heldMs, kToleranceMs)) {
-      continue;
     }
-    outliers_.push_back(run.toUtf8() + ", " + kind.toUtf8() + " " +
-                        QByteArray::number(qsizetype(i) + 1) + ": probe " + number(seen.heldMs) +
-                        " ms, ledger " + number(own.heldMs) + " ms");
+    all.ledger.push_back(ledger[i]);
+    all.excessMs.push_back(probe[i].heldMs - ledger[i].heldMs);
   }
   return {};
 }
 
-QByteArray WaitComparison::add(const QString& run, const Account& probe, const Account& ledger) {
+QByteArray WaitComparison::add(const Account& probe, const Account& ledger) {
   if (probe.fallbacks != ledger.fallbacks) return "not the same fallbacks";
-  QByteArray problem = addKind(run, kFallbacks, probe.ofFallbacks, ledger.ofFallbacks);
+  QByteArray problem = addKind(kFallbacks, probe.ofFallbacks, ledger.ofFallbacks);
   if (probe.waits.size() != ledger.waits.size()) problem = "not the same kinds of waits";
   for (const auto& [kind, waits] : ledger.waits) {
     if (!problem.isEmpty()) return problem;
     const auto seen = probe.waits.find(kind);
     problem = seen == probe.waits.end() ? "the probe has no " + kind.toUtf8()
-                                        : addKind(run, kind, seen->second, waits);
+                                        : addKind(kind, seen->second, waits);
   }
   return problem;
 }

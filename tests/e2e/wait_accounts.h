@@ -44,27 +44,26 @@ struct Account {
 class WaitComparison {
  public:
   /// Describes the first difference in kind or number, or a wait of the ledger that lies outside of
-  /// the probe's op; empty where the accounts agree. `run` names the run in outliers().
-  [[nodiscard]] QByteArray add(const QString& run, const Account& probe, const Account& ledger);
+  /// the probe's op; empty where the accounts agree.
+  [[nodiscard]] QByteArray add(const Account& probe, const Account& ledger);
 
-  struct Totals {
-    int count = 0;
-    double probeMs = 0, ledgerMs = 0, waitMs = 0;
-    /// Waits within 2 %, or within 50 us if that is more.
-    [[nodiscard]] bool agree() const;
+  /// The waits of a kind. An op holds its wait, so it never takes less time than the wait. How much
+  /// more it takes is some 10 us of work, unless its thread loses its core within it: single waits
+  /// may differ by any time, the median one may not.
+  struct Kind {
+    Waits ledger;
+    std::vector<double> excessMs;  ///< by which the probe's times are longer, in the same order
+    [[nodiscard]] double medianExcessMs() const;
+    /// The median excess is at most 2 % of the median wait, or 50 us if that is more.
+    [[nodiscard]] bool agrees() const;
+    [[nodiscard]] QByteArray text() const;
   };
-  [[nodiscard]] const std::map<QString, Totals>& totals() const { return totals_; }
-  [[nodiscard]] int count() const { return count_; }
-  /// Waits that differ by more than max(2 %, 50 us), a line for each.
-  [[nodiscard]] const std::vector<QByteArray>& outliers() const { return outliers_; }
+  [[nodiscard]] const std::map<QString, Kind>& kinds() const { return kinds_; }
 
  private:
-  [[nodiscard]] QByteArray addKind(const QString& run, const QString& kind, const Waits& probe,
-                                   const Waits& ledger);
+  [[nodiscard]] QByteArray addKind(const QString& kind, const Waits& probe, const Waits& ledger);
 
-  std::map<QString, Totals> totals_;
-  int count_ = 0;
-  std::vector<QByteArray> outliers_;
+  std::map<QString, Kind> kinds_;
 };
 
 }  // namespace highwater::test

@@ -20,12 +20,13 @@
 #include "core/units.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
+#include "support/run_program.h"
 
 using namespace highwater;
 
 namespace {
 
-constexpr int kStartLimitMs = 60'000;
+constexpr int kStartLimitMs = test::kLimitMs;
 /// What a recording may lack at its end. A run that is killed sooner after its first step need not
 /// have a step.
 constexpr int kMayBeMissingMs = 250;

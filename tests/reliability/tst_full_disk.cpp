@@ -19,16 +19,7 @@ QStringList fakeWorker(const char* mode) {
 }
 
 Outcome runShell(const QString& program, const QStringList& arguments) {
-  QProcess process;
-  process.setProcessEnvironment(environmentWith(fakeWorker("train")));
-  process.start(program, arguments);
-  Outcome outcome;
-  if (process.waitForFinished(60'000) && process.exitStatus() == QProcess::NormalExit) {
-    outcome.exitCode = process.exitCode();
-  }
-  outcome.out = QString::fromUtf8(process.readAllStandardOutput());
-  outcome.err = QString::fromUtf8(process.readAllStandardError());
-  return outcome;
+  return runProgram(program, arguments, fakeWorker("train"));
 }
 
 }  // namespace

@@ -58,7 +58,7 @@ class TestKilledRecording : public QObject {
       // A commit for each, so that the WAL has many pages.
       const auto before = (*writer)->bytesWritten();
       feedFrames({frame}, **writer);
-      QTRY_VERIFY((*writer)->bytesWritten() > before);
+      QTRY_VERIFY_WITH_TIMEOUT((*writer)->bytesWritten() > before, kLimitMs);
     }
     QCOMPARE(readFrames(live).frames.size(), frames.size());
     fs::copy_file(live, path_);
@@ -87,12 +87,8 @@ class TestKilledRecording : public QObject {
   [[nodiscard]] Outcome reportOfAReader() const {
     const QString path = QString::fromStdString(path_.string());
     if (::geteuid() != 0) return runHighwater({"report", path, "--json"});
-    QProcess process;
-    process.start("setpriv", {"--reuid=65534", "--regid=65534", "--clear-groups",
-                              HIGHWATER_BIN_DIR "/highwater", "report", path, "--json"});
-    process.waitForFinished(60'000);
-    return {process.exitCode(), QString::fromUtf8(process.readAllStandardOutput()),
-            QString::fromUtf8(process.readAllStandardError())};
+    return runProgram("setpriv", {"--reuid=65534", "--regid=65534", "--clear-groups",
+                                  HIGHWATER_BIN_DIR "/highwater", "report", path, "--json"});
   }
   [[nodiscard]] static bool canBeAReader() {
     return ::geteuid() != 0 || !QStandardPaths::findExecutable("setpriv").isEmpty();

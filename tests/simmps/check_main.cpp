@@ -8,9 +8,10 @@
 
 #include "simmps/check.h"
 
-// simmps_check LIBRARY CHECK: loads the device first, as the worker does, then runs the check and
-// prints the bytes that the device still holds. simmps_check LIBRARY --ask-first: asks PyTorch for
-// MPS before loading. simmps_check LIBRARY: prints the result of loading. Exits with 1 on failure.
+// simmps_check LIBRARY CHECK...: loads the device first, as the worker does, then runs the checks
+// and prints the bytes that the device still holds. simmps_check LIBRARY --ask-first: asks PyTorch
+// for MPS before loading. simmps_check LIBRARY: prints the result of loading. Exits with 1 on
+// failure.
 namespace {
 
 std::map<std::string, checks::Function>& registered() {
@@ -47,17 +48,19 @@ int main(int argc, char** argv) {
     std::printf("%s\n", ask(library, "highwater_simmps_version"));
     return 0;
   }
-  const auto check = registered().find(argv[2]);
-  if (check == registered().end()) {
-    std::printf("no check is called %s\n", argv[2]);
-    return 2;
+  for (int i = 2; i < argc; ++i) {
+    const auto check = registered().find(argv[i]);
+    if (check == registered().end()) {
+      std::printf("no check is called %s\n", argv[i]);
+      return 2;
+    }
+    try {
+      check->second();
+    } catch (const std::exception& failure) {
+      std::printf("%s: %s\n", argv[i], failure.what());
+      return 1;
+    }
   }
-  try {
-    check->second();
-    std::printf("current bytes: %zu\n", checks::settledMemory());
-  } catch (const std::exception& failure) {
-    std::printf("%s\n", failure.what());
-    return 1;
-  }
+  std::printf("current bytes: %zu\n", checks::settledMemory());
   return 0;
 }

@@ -2,11 +2,11 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 #include <QMap>
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 #include <vector>
 
+#include "support/run_program.h"
 #include "support/test_program.h"
 
 /// The ledger of a real training process (check_training.cpp) is complete and consistent.
@@ -16,7 +16,7 @@ class LedgerOfTraining : public QObject {
   using Lines = std::vector<QJsonObject>;
 
   QTemporaryDir folder_;
-  QByteArray printed_;  ///< output of the last check
+  QString printed_;  ///< output of the last check
 
   static qint64 number(const QJsonObject& line, const char* key) {
     return line.value(QLatin1String(key)).toInteger(-1);
@@ -27,18 +27,11 @@ class LedgerOfTraining : public QObject {
 
   /// Runs a check with a ledger; returns its exit code, or -1 if a signal ended it.
   int check(const QString& name, const QString& file, const QStringList& environment = {}) {
-    QProcess process;
-    QProcessEnvironment variables = QProcessEnvironment::systemEnvironment();
-    variables.insert("HIGHWATER_SIM_LEDGER", file);
-    for (const QString& each : environment) {
-      variables.insert(each.section('=', 0, 0), each.section('=', 1));
-    }
-    process.setProcessEnvironment(variables);
-    process.setProcessChannelMode(QProcess::ForwardedErrorChannel);
-    process.start(SIMMPS_CHECK, {SIMMPS_LIBRARY, name});
-    if (!process.waitForFinished(100000)) return -2;
-    printed_ = process.readAllStandardOutput().trimmed();
-    return process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1;
+    const highwater::test::Outcome outcome =
+        highwater::test::runProgram(SIMMPS_CHECK, {SIMMPS_LIBRARY, name},
+                                    environment + QStringList{"HIGHWATER_SIM_LEDGER=" + file});
+    printed_ = outcome.out.trimmed();
+    return outcome.exitCode;
   }
 
   /// All lines; empty if one of them is no JSON object.
@@ -90,8 +83,8 @@ class LedgerOfTraining : public QObject {
     }
     QVERIFY(counts["allocate"] > 500 && counts["reserve_heap"] > 0 && counts["graph_cache"] > 0);
     // PyTorch's count at the end: the models are gone, and libtorch keeps a little for the process.
-    QCOMPARE(printed_, "current bytes: " + QByteArray::number(currentAtExit));
-    QVERIFY2(currentAtExit < 1 << 20, printed_.constData());
+    QCOMPARE(printed_, "current bytes: " + QString::number(currentAtExit));
+    QVERIFY2(currentAtExit < 1 << 20, qPrintable(printed_));
   }
 
   void timesAreInOrder() {

@@ -1,26 +1,21 @@
-#include <QProcess>
 #include <QTemporaryDir>
 #include <QtTest>
 
+#include "support/run_program.h"
 #include "support/test_program.h"
+
+using highwater::test::Outcome;
+using highwater::test::runProgram;
 
 /// Which processes the simulated device accepts, tested with fake libtorchs.
 class SimmpsLoad : public QObject {
   Q_OBJECT
 
  private:
-  struct Outcome {
-    int exitCode = -1;
-    QString output;
-  };
-
   static Outcome load(const QStringList& libraries) {
-    QProcess process;
-    process.setProcessChannelMode(QProcess::MergedChannels);
-    process.start(SIMMPS_LOAD, libraries);
-    if (!process.waitForFinished(60000)) return {-1, "did not end: " + process.errorString()};
-    return {process.exitStatus() == QProcess::NormalExit ? process.exitCode() : -1,
-            QString::fromUtf8(process.readAll()).trimmed()};
+    Outcome outcome = runProgram(SIMMPS_LOAD, libraries);
+    outcome.out += outcome.err;
+    return outcome;
   }
 
   /// A libtorch in its own folder; `file` beside its lib folder tells the version.
@@ -58,11 +53,11 @@ class SimmpsLoad : public QObject {
     QVERIFY(!torch.isEmpty());
     const Outcome outcome = load({torch, SIMMPS_LIBRARY});
     QCOMPARE(outcome.exitCode, 1);
-    QVERIFY2(outcome.output.contains("was built for libtorch " SIMMPS_TORCH_VERSION
-                                     " and cannot run in libtorch " +
-                                     version + " (" + torch + ")"),
-             qPrintable(outcome.output));
-    QCOMPARE(outcome.output.contains("touched a symbol"), file.isEmpty());
+    QVERIFY2(outcome.out.contains("was built for libtorch " SIMMPS_TORCH_VERSION
+                                  " and cannot run in libtorch " +
+                                  version + " (" + torch + ")"),
+             qPrintable(outcome.out));
+    QCOMPARE(outcome.out.contains("touched a symbol"), file.isEmpty());
   }
 
   void opensTheDeviceForItsOwnLibtorch() {
@@ -72,15 +67,15 @@ class SimmpsLoad : public QObject {
     const QString torch =
         fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "+cpu'\n");
     const Outcome outcome = load({torch, SIMMPS_LIBRARY});
-    QVERIFY2(!outcome.output.contains("was built for"), qPrintable(outcome.output));
+    QVERIFY2(!outcome.out.contains("was built for"), qPrintable(outcome.out));
   }
 
   void refusesWithoutLibtorch() {
     const Outcome outcome = load({SIMMPS_LIBRARY});
     QCOMPARE(outcome.exitCode, 1);
-    QVERIFY2(outcome.output.contains("no libtorch is loaded in this process"),
-             qPrintable(outcome.output));
-    QVERIFY2(outcome.output.contains("import torch before"), qPrintable(outcome.output));
+    QVERIFY2(outcome.out.contains("no libtorch is loaded in this process"),
+             qPrintable(outcome.out));
+    QVERIFY2(outcome.out.contains("import torch before"), qPrintable(outcome.out));
   }
 
   void refusesWhereTheDeviceIsMissing() {
@@ -91,9 +86,9 @@ class SimmpsLoad : public QObject {
         fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "'\n");
     const Outcome outcome = load({torch, alone});
     QCOMPARE(outcome.exitCode, 1);
-    QVERIFY2(outcome.output.contains("cannot be loaded: ") &&
-                 outcome.output.contains("libhighwater_simmps_device.so"),
-             qPrintable(outcome.output));
+    QVERIFY2(outcome.out.contains("cannot be loaded: ") &&
+                 outcome.out.contains("libhighwater_simmps_device.so"),
+             qPrintable(outcome.out));
   }
 };
 

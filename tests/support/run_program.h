@@ -28,13 +28,13 @@ inline QProcessEnvironment environmentWith(const QStringList& additions) {
   return environment;
 }
 
-/// Runs build/bin/highwater to its end. `environment`: NAME=VALUE.
-inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
-                            int timeoutMs = kLimitMs) {
+/// Runs a program to its end. `environment`: NAME=VALUE, beside this process's own.
+inline Outcome runProgram(const QString& program, const QStringList& arguments,
+                          const QStringList& environment = {}, int timeoutMs = kLimitMs) {
   QProcess process;
   process.setProcessEnvironment(environmentWith(environment));
   process.setStandardInputFile(QProcess::nullDevice());
-  process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments);
+  process.start(program, arguments);
   Outcome outcome;
   if (process.waitForFinished(timeoutMs) && process.exitStatus() == QProcess::NormalExit) {
     outcome.exitCode = process.exitCode();
@@ -42,6 +42,13 @@ inline Outcome runHighwater(const QStringList& arguments, const QStringList& env
   outcome.out = QString::fromUtf8(process.readAllStandardOutput());
   outcome.err = QString::fromUtf8(process.readAllStandardError());
   return outcome;
+}
+
+/// Runs build/bin/highwater to its end.
+inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
+                            int timeoutMs = kLimitMs) {
+  return runProgram(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments, environment,
+                    timeoutMs);
 }
 
 /// The report of a recording with all sections, as one line: wrapped lines are joined, and columns

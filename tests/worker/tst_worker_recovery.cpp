@@ -84,7 +84,7 @@ class TestWorkerRecovery : public QObject {
     }
     WorkerProcess worker(arguments,
                          {{kSimRecommendedVariable, "16MiB"}, {kSimLedgerVariable, ledger}});
-    QCOMPARE(worker.finish(240'000), static_cast<int>(kExitDone));
+    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
     const Stream& s = worker.stream();
     QCOMPARE(s.complaint, QString());
     QVERIFY(hasSteps(s, kSteps));
@@ -120,7 +120,7 @@ class TestWorkerRecovery : public QObject {
   void survivesTheRefusalOfAnyAllocation_data() {
     QTest::addColumn<int>("allocation");
     // A training of three steps makes some 580.
-    for (int n = 60; n <= 560; n += 45) QTest::newRow(qPrintable(QString::number(n))) << n;
+    for (int n = 60; n <= 560; n += 100) QTest::newRow(qPrintable(QString::number(n))) << n;
   }
 
   void survivesTheRefusalOfAnyAllocation() {
@@ -253,33 +253,30 @@ class TestWorkerRecovery : public QObject {
 
   void computesInAnyPrecision_data() {
     QTest::addColumn<QString>("device");
-    QTest::addColumn<QString>("precision");
-    for (const char* device : {"cpu", "sim"}) {
-      for (const char* precision : {"bfloat16", "float16"}) {
-        QTest::newRow(qPrintable(QString("%1 %2").arg(device, precision))) << device << precision;
-      }
-    }
+    for (const char* device : {"cpu", "sim"}) QTest::newRow(device) << device;
   }
 
   void computesInAnyPrecision() {
     QFETCH(QString, device);
-    QFETCH(QString, precision);
-    WorkerProcess worker(with({"--device", device, "--steps", "6", "--level", "ops", "--set",
-                               "3:precision=" + precision, "--set", "5:precision=float32"}));
+    WorkerProcess worker(
+        with({"--device", device, "--steps", "8", "--level", "ops", "--set", "3:precision=bfloat16",
+              "--set", "5:precision=float16", "--set", "7:precision=float32"}));
     QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
     const Stream& s = worker.stream();
     QCOMPARE(s.complaint, QString());
-    QVERIFY(hasSteps(s, 6));
-    QCOMPARE(s.markersOf(MarkerKind::Precision).size(), std::size_t{2});
+    QVERIFY(hasSteps(s, 8));
+    QCOMPARE(s.markersOf(MarkerKind::Precision).size(), std::size_t{3});
+    if (device != "sim") return;
     // The shapes of the ops' arguments name their types.
-    std::set<std::uint32_t> stepsWithIt;
-    const std::string type = precision == "float16" ? "float16" : "bfloat16";
+    std::set<std::uint32_t> bfloat16, float16;
     for (const auto& op : s.ops) {
+      if (op.phase() != events::Phase::Forward) continue;
       const std::string shapes = s.nameOf(op.shapes());
-      const bool has = shapes.find(' ' + type) != std::string::npos;
-      if (has && op.phase() == events::Phase::Forward) stepsWithIt.insert(op.step());
+      if (shapes.find(" bfloat16") != std::string::npos) bfloat16.insert(op.step());
+      if (shapes.find(" float16") != std::string::npos) float16.insert(op.step());
     }
-    if (device == "sim") QCOMPARE(stepsWithIt, (std::set<std::uint32_t>{3, 4}));
+    QCOMPARE(bfloat16, (std::set<std::uint32_t>{3, 4}));
+    QCOMPARE(float16, (std::set<std::uint32_t>{5, 6}));
   }
 
   void refusesWhatTheDeviceLacks() {
@@ -293,10 +290,6 @@ class TestWorkerRecovery : public QObject {
     QCOMPARE(says({"--device", "cpu", "--memory-fraction", "0.5"}, "only MPS has one"), QString());
     QCOMPARE(says({"--device", "cpu", "--set", "2:memory-fraction=0.5"}, "only MPS has one"),
              QString());
-    QCOMPARE(says({"--memory-fraction", "0"}, "a number from 0.01 to 2"), QString());
-    QCOMPARE(says({"--lr", "0"}, "a number from 1e-09 to 10"), QString());
-    QCOMPARE(says({"--precision", "float8"}, "float32"), QString());
-    QCOMPARE(says({"--set", "2:precision=double"}, "--set"), QString());
   }
 };
 

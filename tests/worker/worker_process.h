@@ -11,12 +11,15 @@
 
 #include "core/definition_table.h"
 #include "core/messages.h"
+#include "support/run_program.h"
 #include "wire/codec.h"
 #include "wire/frame_reader.h"
 #include "wire/limits.h"
 #include "wire/validator.h"
 
 namespace highwater::worker::test {
+
+using highwater::test::kLimitMs;
 
 /// Everything that a worker sent, in order and by kind; judged by the validator on its way.
 struct Stream : PerEventKind<EventVector> {
@@ -54,10 +57,10 @@ class WorkerProcess {
   void hangUp() { process_.closeWriteChannel(); }
   /// Reads until `done(stream)` or the process has ended; false after `limitMs`.
   template <typename F>
-  bool readUntil(F&& done, int limitMs = 60'000);
+  bool readUntil(F&& done, int limitMs = kLimitMs);
   /// Reads to the end of the stream and returns the exit code; -1: it did not end in time, or
   /// crashed.
-  int finish(int limitMs = 90'000);
+  int finish(int limitMs = kLimitMs);
 
   [[nodiscard]] const Stream& stream() const { return stream_; }
   [[nodiscard]] QString errors() { return QString::fromUtf8(process_.readAllStandardError()); }
