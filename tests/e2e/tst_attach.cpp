@@ -13,7 +13,7 @@ using namespace highwater;
 using highwater::session::LaunchOptions;
 using highwater::session::LocalEndpoint;
 using highwater::session::Session;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 
 class TestAttach : public QObject {
   Q_OBJECT
@@ -28,22 +28,22 @@ class TestAttach : public QObject {
     worker.start(HIGHWATER_BIN_DIR "/highwater-worker",
                  {"--connect", (*endpoint)->socketPath(), "--token-file", (*endpoint)->tokenFile(),
                   "--device", "cpu", "--steps", "100000", "--batch", "4", "--seq", "16"});
-    QVERIFY2(connected.wait(kLimitMs), worker.readAll().constData());
+    QVERIFY2(connected.wait(kWaitMs), worker.readAll().constData());
 
     analysis::LiveStore store;
     Session session(*(*endpoint)->take(), LaunchOptions{});
     session.addSink(&store);
     session.start();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kRunning, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kRunning, kWaitMs);
     QCOMPARE(session.workerProcessId(), worker.processId());
     QVERIFY(session.hello()->token.size() == 64);
-    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() >= 3, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() >= 3, kWaitMs);
     session.request(SetKnobs{8, {}, {}, 0});
-    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.back().batch_size() == 8, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.back().batch_size() == 8, kWaitMs);
     session.stop();
-    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(session.state(), Session::State::kEnded, kWaitMs);
     QVERIFY2(session.end()->reason == RunEnd::Reason::kStopped, session.end()->message.c_str());
-    QVERIFY(worker.state() == QProcess::NotRunning || worker.waitForFinished(kLimitMs));
+    QVERIFY(worker.state() == QProcess::NotRunning || worker.waitForFinished(kWaitMs));
     QCOMPARE(worker.exitCode(), 0);
   }
 };

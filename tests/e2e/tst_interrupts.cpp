@@ -15,7 +15,7 @@
 
 using namespace highwater;
 using highwater::test::environmentWith;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::ps;
 
 namespace {
@@ -51,7 +51,7 @@ class ProcessGroup {
   }
   /// The exit code as a shell reports it: 128 + N after signal N; -1: it did not end.
   int wait() {
-    if (!hasEnded() && !process_.waitForFinished(kLimitMs)) return -1;
+    if (!hasEnded() && !process_.waitForFinished(kWaitMs)) return -1;
     return process_.exitStatus() == QProcess::CrashExit ? 128 + process_.exitCode()
                                                         : process_.exitCode();
   }
@@ -96,7 +96,7 @@ qint64 timeToStartUs(const QStringList& arguments) {
   const QString started = folder.filePath("started");
   // The worker runs when the command says which device it has chosen.
   const auto runs = [&] { return QFile::exists(started) || group.output().contains("device cpu"); };
-  if (!group.hasStarted() || !QTest::qWaitFor(runs, kLimitMs)) return -1;
+  if (!group.hasStarted() || !QTest::qWaitFor(runs, kWaitMs)) return -1;
   return elapsed.nsecsElapsed() / 1000;
 }
 
@@ -138,7 +138,7 @@ class TestInterrupts : public QObject {
       group.interrupt();
       if (inWindow) {
         QTRY_VERIFY2_WITH_TIMEOUT(group.hasEnded() || (group.hasWindow() && !group.hasProgram()),
-                                  qPrintable(QString("after %1 us").arg(us)), kLimitMs);
+                                  qPrintable(QString("after %1 us").arg(us)), kWaitMs);
         if (!group.hasEnded()) continue;
       }
       const int code = group.wait();
@@ -163,11 +163,11 @@ class TestInterrupts : public QObject {
       QThread::usleep(static_cast<unsigned long>(startUs * moment / kFiner));
       group.interrupt();
       const QString started = folder.filePath("started");
-      QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kLimitMs);
+      QTRY_VERIFY_WITH_TIMEOUT(group.hasEnded() || QFile::exists(started), kWaitMs);
       if (group.hasEnded()) continue;
       // The window that is held back comes after five seconds, any other at once.
       const bool isHidden = !QTest::qWaitFor([&] { return group.hasWindow(); }, 4000);
-      QTRY_VERIFY_WITH_TIMEOUT(group.hasWindow(), kLimitMs);
+      QTRY_VERIFY_WITH_TIMEOUT(group.hasWindow(), kWaitMs);
       QVERIFY(group.hasProgram());
       if (isHidden) return;
     }

@@ -74,15 +74,15 @@ class TestMachine : public QObject {
     run.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments(file(), 100'000));
     // Of 4 GiB the process uses some 0.4: 6.2 GiB for others are 1.7 times the rest, 12 GiB 3
     // times.
-    QTRY_VERIFY_WITH_TIMEOUT(hasLevel(events::Pressure::Normal), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hasLevel(events::Pressure::Normal), kWaitMs);
     othersUse("6.2GiB");
-    QTRY_VERIFY_WITH_TIMEOUT(hasLevel(events::Pressure::Warning), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hasLevel(events::Pressure::Warning), kWaitMs);
     othersUse("12GiB");
     QTRY_VERIFY_WITH_TIMEOUT(hasLevel(events::Pressure::Critical) &&
                                  store_.machine().thermal.back() == events::ThermalState::Serious,
-                             kLimitMs);
+                             kWaitMs);
     QCOMPARE(::kill(static_cast<pid_t>(run.processId()), SIGINT), 0);
-    QVERIFY(run.waitForFinished(kLimitMs));
+    QVERIFY(run.waitForFinished(kWaitMs));
     QCOMPARE(run.exitCode(), int(kExitEndedEarly));
     QVERIFY(load());
     QCOMPARE(store_.hello()->limits.systemBytes, 4 * kGiB);

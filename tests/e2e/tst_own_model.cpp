@@ -12,7 +12,7 @@
 
 using namespace highwater;
 using highwater::test::jsonOf;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
@@ -80,7 +80,7 @@ class TestOwnModel : public QObject {
     QProcess process;
     process.setWorkingDirectory(folder_.path());
     process.start(QStringLiteral(HIGHWATER_PYTHON), {"-W", "ignore", "make_models.py"});
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
   }
   [[nodiscard]] Outcome record(const QString& model, const QStringList& options = {}) const {

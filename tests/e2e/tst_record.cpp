@@ -19,7 +19,7 @@
 using namespace highwater;
 using highwater::test::isGone;
 using highwater::test::jsonOf;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 using highwater::test::workerOf;
@@ -54,7 +54,7 @@ class TestRecord : public QObject {
           return session::loadReadablePart(path("a.highwater").toStdString(), store).ok() &&
                  store.steps().records.size() >= 3;
         },
-        kLimitMs);
+        kWaitMs);
     if (!began) qWarning("%s", process->readAll().constData());
     return began ? std::move(process) : nullptr;
   }
@@ -124,7 +124,7 @@ class TestRecord : public QObject {
     QVERIFY(worker > 0);
     const std::int64_t killedAtNs = unixNs();
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QVERIFY(process->waitForFinished(kLimitMs));
+    QVERIFY(process->waitForFinished(kWaitMs));
     QCOMPARE(process->exitCode(), int(kExitEndedEarly));
     const QByteArray said = process->readAll();
     QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step"), said.constData());
@@ -148,8 +148,8 @@ class TestRecord : public QObject {
     QVERIFY(worker > 0 && !isGone(worker));
     const std::int64_t killedAtNs = unixNs();
     process->kill();
-    QVERIFY(process->waitForFinished(kLimitMs));
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
+    QVERIFY(process->waitForFinished(kWaitMs));
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kWaitMs);
 
     // The file was never closed, and opens.
     analysis::LiveStore store;

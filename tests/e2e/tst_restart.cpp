@@ -13,7 +13,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 using highwater::test::workerOf;
@@ -63,13 +63,13 @@ class TestRestart : public QObject {
         QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
         record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
     QVERIFY(program.waitForStarted());
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
     const qint64 worker = workerOf(program.processId());
     QVERIFY(worker > 0);
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kWaitMs);
     QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
-    QVERIFY(program.waitForFinished(kLimitMs));
+    QVERIFY(program.waitForFinished(kWaitMs));
     QCOMPARE(program.exitCode(), int(kExitEndedEarly));  // stopped
     const QString errors = QString::fromUtf8(program.readAllStandardError());
 

@@ -23,7 +23,7 @@
 #include "window/restart.h"
 
 using namespace highwater;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::workerOf;
 
 namespace {
@@ -85,7 +85,7 @@ class TestRestartWindow : public QObject {
 
   void movesATrainingToAnotherDevice() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
     const auto first = hands.run().recordingPath();
     QVERIFY(!hands.restartButton()->isVisible());
     auto* device = hands.find<QComboBox>("restartDeviceList");
@@ -101,7 +101,7 @@ class TestRestartWindow : public QObject {
     QCOMPARE(device->currentText(), QString("cpu"));
     QCOMPARE(hands.run().recordingPath(), first);
     hands.click(hands.restartButton());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
 
     QCOMPARE(hands.store().hello()->device.selected, std::string("cpu"));
     const std::uint32_t from = hands.store().steps().records.front().step() - 1;
@@ -120,14 +120,14 @@ class TestRestartWindow : public QObject {
     // The next run has the device too.
     QCOMPARE(hands.run().options().device, QString("cpu"));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
     QCOMPARE(device->currentText(), QString("cpu"));
     QVERIFY(!hands.run().continuation());
   }
 
   void changesFallbackAndWatermarks() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
     const auto first = hands.run().recordingPath();
     auto* fallback = hands.find<QCheckBox>("fallbackCheck");
     QVERIFY(!fallback->isChecked());
@@ -137,7 +137,7 @@ class TestRestartWindow : public QObject {
     hands.type(hands.find<QDoubleSpinBox>("highWatermarkSpin"), "0.9");
     QCOMPARE(hands.find<QDoubleSpinBox>("lowWatermarkSpin")->value(), 0.9);
     hands.click(hands.restartButton());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kWaitMs);
     QCOMPARE(hands.environment(kMpsFallbackVariable), QString("1"));
     QCOMPARE(hands.environment(kMpsHighWatermarkVariable), QString("0.9"));
     QCOMPARE(hands.environment(kMpsLowWatermarkVariable), QString("0.9"));
@@ -148,7 +148,7 @@ class TestRestartWindow : public QObject {
 
   void asksBeforeItLiftsTheLimit() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
     const auto first = hands.run().recordingPath();
     auto* high = hands.find<QDoubleSpinBox>("highWatermarkSpin");
     const auto dialog = [&] { return hands.find<QMessageBox>("liftLimitDialog"); };
@@ -168,11 +168,11 @@ class TestRestartWindow : public QObject {
     hands.click(hands.restartButton());
     QTRY_VERIFY(dialog());
     hands.click(hands.find<QPushButton>("liftLimitButton"));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(2), kWaitMs);
     QCOMPARE(hands.environment(kMpsHighWatermarkVariable), QString("0"));
     QVERIFY(hands.hasMarker("high watermark 1.7 → 0"));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
 
     // Before a run the question comes with the value.
     hands.type(high, "1");
@@ -188,18 +188,18 @@ class TestRestartWindow : public QObject {
 
   void offersToContinueAfterAnAbort() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
     const auto first = hands.run().recordingPath();
     const qint64 worker = workerOf(QCoreApplication::applicationPid());
     QVERIFY(worker > 0);
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
     QTRY_VERIFY(hands.bannerButton("Continue from step"));
     QToolButton* button = hands.bannerButton("Continue from step");
     QVERIFY2(button->text().endsWith(" with batch 4"), qPrintable(button->text()));
     const std::uint32_t from = hands.run().continuation()->fromStep;
     hands.click(button);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);
     QVERIFY(hands.hasMarker("the worker was killed by signal 9 (SIGKILL); batch 8 → 4"));
@@ -209,42 +209,42 @@ class TestRestartWindow : public QObject {
     auto options = restartableRun();
     options.afterAbort = session::AfterAbort::kRestart;
     TrainingHands hands(options);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
     const auto first = hands.run().recordingPath();
     QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QVERIFY(hands.bannerText().startsWith("Continued from step "));
   }
 
   void goesBackAfterARestartThatFailed() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
     const auto first = hands.run().recordingPath();
     // A device that this machine does not have.
     views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
     settings.device = QStringLiteral("mps");
     settings.lowWatermark = 1.9;  // above the high one
     QVERIFY(hands.run().restart(settings));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kWaitMs);
     const std::uint32_t from = hands.run().continuation()->fromStep;
     QVERIFY(from >= 5);
     QCOMPARE(hands.run().options().device, QString("sim"));
     hands.click(hands.bannerButton("Continue from step"));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);
     QVERIFY(hands.store().hello()->device.simulated);
   }
 
   void stopsInPlaceOfARestart() {
     TrainingHands hands;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
     const auto first = hands.run().recordingPath();
     views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
     settings.device = QStringLiteral("cpu");
     QVERIFY(hands.run().restart(settings));
     hands.run().stop();
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
     QCoreApplication::processEvents();
     QCoreApplication::processEvents();
     QCOMPARE(hands.run().recordingPath(), first);

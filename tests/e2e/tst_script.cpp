@@ -16,7 +16,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::lineWith;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
@@ -256,9 +256,9 @@ for step in range(10):
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", recording_, "--force", "--", kPython, "-c",
                    "import sys, time; open(sys.argv[1], 'w').close(); time.sleep(600)", began});
-    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kWaitMs);
     process.terminate();
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
     QCOMPARE(process.exitCode(), SIGTERM);
   }
@@ -274,7 +274,7 @@ for step in range(10):
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", recording_, "--force", "--", kPython, "-c",
                    "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"});
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
     QCOMPARE(process.exitCode(), SIGTERM);
   }
@@ -321,14 +321,14 @@ for step in range(10):
     QProcess process;
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", file, "--", kPython, "-c", touch, began});
-    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(QFile::exists(began), kWaitMs);
     const Outcome refused =
         runHighwater({"run", "--record", file, "--force", "--", kPython, "-c", touch, second});
     QCOMPARE(refused.exitCode, 1);
     QVERIFY2(refused.err.contains("shared.highwater"), qPrintable(refused.err));
     QVERIFY(!QFile::exists(second));
     process.terminate();
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QVERIFY(!QFile::exists(file));  // nothing was recorded
   }
 
@@ -396,13 +396,13 @@ open(sys.argv[1], "w").write(str(step))
     QProcess process;
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", recording_, "--force", "--", kPython, script, done});
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitStatus(), QProcess::CrashExit);
     const auto written = [&done] {
       QFile result(done);
       return result.open(QIODevice::ReadOnly) ? result.readAll() : QByteArray();
     };
-    QTRY_COMPARE_WITH_TIMEOUT(written(), QByteArray("200"), kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(written(), QByteArray("200"), kWaitMs);
   }
 
   /// mse_loss resizes an output of its own on the CPU, which warns there.

@@ -18,7 +18,7 @@
 #include "views/panels/knob_row.h"
 
 using namespace highwater;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 
 namespace {
 
@@ -60,29 +60,29 @@ class TestScriptWindow : public QObject {
   void aKnobTurnedInTheWindowIsUsedAtTheScriptsNextCall() {
     ScriptHands hands;
     QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.knob("scale") && hands.knob("scale")->isEnabled(), kLimitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("scale 1.5 loss mean batch 8"), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.knob("scale") && hands.knob("scale")->isEnabled(), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("scale 1.5 loss mean batch 8"), kWaitMs);
     QCOMPARE(hands.knob("scale")->knob().declaredAt, std::string("knob_script.py:12"));
 
     auto* slider = hands.knob("scale")->findChild<QSlider*>();
     slider->setValue(slider->maximum());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("scale 8.0"), kLimitMs);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.knob("scale")->knob().value, 8.0, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("scale 8.0"), kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.knob("scale")->knob().value, 8.0, kWaitMs);
 
     auto* choice = hands.knob("loss")->findChild<QComboBox*>();
     choice->setCurrentIndex(1);
     emit choice->activated(1);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("loss sum"), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("loss sum"), kWaitMs);
 
     auto* field = hands.knob("dataloader_batch_size")->findChild<QLineEdit*>();
     hands.type(field, "32");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("batch 32"), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.printed("batch 32"), kWaitMs);
     const auto sawBatch32 = [&] {
       const auto& records = hands.store().steps().records;
       return std::any_of(records.begin(), records.end(),
                          [](const auto& step) { return step.batch_size() == 32; });
     };
-    QTRY_VERIFY_WITH_TIMEOUT(sawBatch32(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(sawBatch32(), kWaitMs);
     const auto marksOfIt = [&] {
       const auto& markers = hands.store().markers();
       return std::count_if(markers.begin(), markers.end(), [](const events::Marker& each) {
@@ -90,7 +90,7 @@ class TestScriptWindow : public QObject {
                each.value_after() == 32;
       });
     };
-    QTRY_COMPARE_WITH_TIMEOUT(marksOfIt(), 1, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(marksOfIt(), 1, kWaitMs);
 
     // A value that the knob does not take is refused where it is typed.
     auto* typed = hands.knob("scale")->findChild<QLineEdit*>();
@@ -99,7 +99,7 @@ class TestScriptWindow : public QObject {
     QCOMPARE(hands.knob("scale")->knob().value, 8.0);
 
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
     QCOMPARE(hands.store().end()->reason, RunEnd::Reason::kStopped);
     QVERIFY(hands.printed("KeyboardInterrupt"));
     QVERIFY(!hands.knob("scale")->isEnabled());
@@ -116,16 +116,16 @@ class TestScriptWindow : public QObject {
   void pausesAndGoesOn() {
     ScriptHands hands;
     QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kRunning, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kRunning, kWaitMs);
     hands.trigger("pauseAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.store().paused(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().paused(), kWaitMs);
     const std::uint32_t pausedAt = hands.store().runningStep();
     // Heartbeats go on; steps do not.
     const std::int64_t until = hands.store().completeUpToNs() + 1'000'000'000;
-    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > until, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > until, kWaitMs);
     QVERIFY(hands.store().runningStep() <= pausedAt + 1);
     hands.trigger("pauseAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.store().runningStep() > pausedAt + 3, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().runningStep() > pausedAt + 3, kWaitMs);
     // The pause is no part of a step.
     std::optional<std::int64_t> pausedNs;
     for (const auto& marker : hands.store().markers()) {
@@ -140,14 +140,14 @@ class TestScriptWindow : public QObject {
     // The window is gone, the script is not.
     QVERIFY(!test::isGone(script));
     hands.window.currentRun().signalScript(SIGKILL);
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.currentRun().scriptRuns(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.currentRun().scriptRuns(), kWaitMs);
   }
 
   void saysWhyNothingCameOfIt() {
     ScriptHands hands;
     QVERIFY(
         hands.runPython({QStringLiteral("-c"), QStringLiteral("print('no training here')")}).ok());
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
     QVERIFY(hands.printed("no training here"));
     const views::Banner* banner = hands.banner();
     QVERIFY(banner && !banner->isHidden());

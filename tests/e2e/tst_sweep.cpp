@@ -27,7 +27,7 @@
 using namespace highwater;
 using highwater::test::Hands;
 using highwater::test::jsonOf;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::Outcome;
 using highwater::test::runHighwater;
 
@@ -186,9 +186,9 @@ class TestSweep : public QObject {
           out += QString::fromUtf8(process.readAllStandardOutput());
           return out.contains("\n 1 8 × 16");
         },
-        kLimitMs));
+        kWaitMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     out += QString::fromUtf8(process.readAllStandardOutput());
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     out = out.simplified();
@@ -217,9 +217,9 @@ class TestSweep : public QObject {
           out += QString::fromUtf8(process.readAllStandardOutput());
           return out.contains("tokens/s") && hangs(ledger);
         },
-        kLimitMs));
+        kWaitMs));
     ::kill(static_cast<pid_t>(process.processId()), SIGINT);
-    QVERIFY(process.waitForFinished(kLimitMs));
+    QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     analysis::LiveStore store;
     QVERIFY(session::loadRecording(file.toStdString(), store));
@@ -236,14 +236,14 @@ class TestSweep : public QObject {
     Hands hands(options);
     window::MainWindow& window = hands.window;
     auto* sweep = hands.find<QAction>("sweepAction");
-    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kWaitMs);
     sweep->trigger();
     const auto& store = hands.store();
     QTRY_VERIFY_WITH_TIMEOUT(
-        window.tuning().sweep() && window.tuning().sweep()->settings.size() > 1, kLimitMs);
+        window.tuning().sweep() && window.tuning().sweep()->settings.size() > 1, kWaitMs);
     const std::size_t measured = window.tuning().sweep()->settings.size();
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     for (const events::StepRecord& step : store.steps().records) {
       QVERIFY2(step.peak_driver_bytes() < 96 * 1024 * 1024,
                qPrintable(QString::number(step.batch_size())));
@@ -267,7 +267,7 @@ class TestSweep : public QObject {
     window.resize(1600, 1000);
     const auto& store = hands.store();
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(window.tuning().model().has_value(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(window.tuning().model().has_value(), kWaitMs);
 
     auto* slider = hands.find<QSlider>("batchSlider");
     const auto warning = [&window] {
@@ -285,7 +285,7 @@ class TestSweep : public QObject {
     slider->setSliderDown(false);
 
     auto* sweep = hands.find<QAction>("sweepAction");
-    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(sweep->isEnabled(), kWaitMs);
     sweep->trigger();
     QVERIFY(hands.run().sweeps());
     QVERIFY(!slider->isEnabled());
@@ -295,7 +295,7 @@ class TestSweep : public QObject {
     QTRY_VERIFY(table->isVisible());
     const auto* state = hands.find<QLabel>("statusState");
     QTRY_VERIFY2(state->text().startsWith("Sweeping"), qPrintable(state->text()));
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().sweeps(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().sweeps(), kWaitMs);
     QTRY_VERIFY(slider->isEnabled());
     QVERIFY(window.tuning().sweep() && window.tuning().sweep()->best);
     const tuning::Setting best = *window.tuning().sweep()->best;
@@ -315,13 +315,13 @@ class TestSweep : public QObject {
     auto* apply = hands.find<QPushButton>("applyRecommendedButton");
     QCOMPARE(apply->text(), "Apply " + QString::fromStdString(tuning::shortSettingText(best)));
     apply->click();
-    QTRY_COMPARE_WITH_TIMEOUT(store.knobs().batchSize, best.batch, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(store.knobs().batchSize, best.batch, kWaitMs);
     const std::size_t before = store.steps().records.size();
     QTRY_VERIFY_WITH_TIMEOUT(store.steps().records.size() > before + 2 &&
                                  store.steps().records.back().batch_size() == best.batch,
-                             kLimitMs);
+                             kWaitMs);
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
 
     // And again after reopening.
     const auto file = hands.run().recordingPath();

@@ -30,7 +30,7 @@ using namespace highwater;
 using events::MarkerKind;
 using highwater::test::Hands;
 using highwater::test::isGone;
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 using highwater::test::workerOf;
 using models::StepModel;
 using session::LaunchOptions;
@@ -100,7 +100,7 @@ class TestWindow : public QObject {
       }
       return nullptr;
     };
-    QTRY_VERIFY_WITH_TIMEOUT(fallback(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(fallback(), kWaitMs);
     const auto* card = fallback();
     const std::string op = card->finding().ops.front();
     card->findChild<QToolButton*>(QStringLiteral("acceptFallbackButton"))->click();
@@ -111,7 +111,7 @@ class TestWindow : public QObject {
       QVERIFY(each->finding().ops.empty() || each->finding().ops.front() != op);
     }
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     analysis::LiveStore recorded;
     QVERIFY(session::loadRecording(hands.window.currentRun().recordingPath(), recorded));
     compare(hands, recorded);
@@ -126,11 +126,11 @@ class TestWindow : public QObject {
     combo->setCurrentIndex(combo->findData(QStringLiteral("memory-growth")));
     emit combo->activated(combo->currentIndex());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kWaitMs);
     QCOMPARE(hands.store().run()->scenario, std::string("memory-growth"));
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     hands.trigger("stopAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kEnded, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kEnded, kWaitMs);
     QCOMPARE(combo->currentData().toString(), QString("memory-growth"));
   }
 
@@ -142,7 +142,7 @@ class TestWindow : public QObject {
   void drivesARun() {
     Hands hands(smallRun());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 5, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 5, kWaitMs);
     QVERIFY2(badgeOf(hands).contains("mps simulated"), qPrintable(badgeOf(hands)));
 
     // The batch slider, by keyboard: two stops up.
@@ -155,13 +155,13 @@ class TestWindow : public QObject {
     const auto wanted = static_cast<std::uint32_t>(batch->value());
     QVERIFY(wanted > 8);
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size(),
-                              std::size_t(1), kLimitMs);
+                              std::size_t(1), kWaitMs);
     const events::Marker marker = markersOf(hands.store(), MarkerKind::BatchSize)[0];
     QVERIFY(marker.step() > 1);
     QCOMPARE(marker.value_before(), 8.0);
     QCOMPARE(marker.value_after(), double(wanted));
     QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > marker.step() + 2,
-                             kLimitMs);
+                             kWaitMs);
     // And in the table on screen, the newest step first.
     const auto* table = hands.find<QTableView>("stepTable")->model();
     const auto shown = [&](int row, int column) {
@@ -173,14 +173,14 @@ class TestWindow : public QObject {
     // The loss interval, typed.
     hands.type(hands.find<QSpinBox>("lossEverySpin"), "3");
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::LossInterval).size(),
-                              std::size_t(1), kLimitMs);
+                              std::size_t(1), kWaitMs);
     const events::Marker interval = markersOf(hands.store(), MarkerKind::LossInterval)[0];
     QTRY_VERIFY_WITH_TIMEOUT(hands.store().steps().records.back().step() > interval.step() + 6,
-                             kLimitMs);
+                             kWaitMs);
 
     // Pause: time goes on, steps do not.
     hands.trigger("pauseAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kPaused, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kPaused, kWaitMs);
     QTRY_VERIFY(hands.store().paused());
     const std::size_t before = hands.steps();
     const std::int64_t pausedNs = hands.store().completeUpToNs();
@@ -189,7 +189,7 @@ class TestWindow : public QObject {
     // What happens meanwhile is drawn, and the recorded time is that of the recording.
     hands.trigger("emptyCacheAction");
     QTRY_COMPARE_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::CacheEmptied).size(),
-                              std::size_t(1), kLimitMs);
+                              std::size_t(1), kWaitMs);
     const std::int64_t emptiedNs = markersOf(hands.store(), MarkerKind::CacheEmptied)[0].time_ns();
     QTRY_VERIFY(hands.window.timeAxis().visible().endNs > emptiedNs);
     QVERIFY(hands.window.timeAxis().follows());
@@ -200,12 +200,12 @@ class TestWindow : public QObject {
     };
     QTRY_COMPARE(indicator->accessibleName(), recorded());
     hands.trigger("pauseAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() > before, kWaitMs);
     QCOMPARE(markersOf(hands.store(), MarkerKind::Paused).size(), std::size_t(1));
     QCOMPARE(markersOf(hands.store(), MarkerKind::Resumed).size(), std::size_t(1));
 
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     const analysis::LiveStore& live = hands.store();
     QVERIFY2(live.end()->reason == RunEnd::Reason::kStopped, live.end()->message.c_str());
     QVERIFY(!hands.banner()->isVisible());
@@ -238,16 +238,16 @@ class TestWindow : public QObject {
     QCOMPARE(level->text(), QString("monitor"));
     QVERIFY(!hands.find<QAction>("recordOpsAction")->isEnabled());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 8, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 8, kWaitMs);
     QVERIFY(hands.store().ops().empty());
     const auto* offer = hands.find<QToolButton>("offerOpsButton");
     QTRY_VERIFY(offer->isVisible());
     hands.trigger("recordOpsAction");
     const auto levels = [&] { return markersOf(hands.store(), MarkerKind::ProbeLevel); };
-    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kLimitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(level->text() == QString("ops") || levels().size() == 2, kLimitMs);
-    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kLimitMs);
-    QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(level->text() == QString("ops") || levels().size() == 2, kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(level->text(), QString("monitor"), kWaitMs);
     QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
     // What was recorded can be found, and more of it recorded.
     QTRY_COMPARE(offer->text(), QString("Record 20 more"));
@@ -292,14 +292,14 @@ class TestWindow : public QObject {
     options.outOfMemory = OutOfMemoryPolicy::kStop;
     Hands hands(options);
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kWaitMs);
     auto* batch = hands.find<QSpinBox>("batchSpin");
     auto* length = hands.find<QSpinBox>("sequenceSpin");
     const int fitted = batch->value(), wasLong = length->value();
     hands.type(batch, QByteArray::number(batch->maximum()));
-    QTRY_VERIFY_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size() == 1, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(markersOf(hands.store(), MarkerKind::BatchSize).size() == 1, kWaitMs);
     hands.type(length, QByteArray::number(length->maximum()));
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     QVERIFY2(hands.store().end()->exitCode == kExitEndedEarly,
              hands.store().end()->message.c_str());
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
@@ -310,21 +310,21 @@ class TestWindow : public QObject {
     const auto shownBatch = static_cast<std::uint32_t>(batch->value());
     QTest::mouseClick(again, Qt::LeftButton);
     QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kRunning && hands.store().run(),
-                             kLimitMs);
+                             kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, shownBatch);
     hands.trigger("stopAction");
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
   }
 
   void survivesTheDeathOfTheWorker() {
     Hands hands(smallRun());
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kWaitMs);
     const qint64 worker = workerOf(::getpid());
     QVERIFY(worker > 0);
     const std::int64_t killedAtNs = unixNs();
     QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     QVERIFY(hands.banner()->isVisible());
     const QString said = hands.banner()->message();
     QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step "), qPrintable(said));
@@ -346,8 +346,8 @@ class TestWindow : public QObject {
     auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QVERIFY(again && again->isVisible());
     QTest::mouseClick(again, Qt::LeftButton);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kRunning, kLimitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kRunning, kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kWaitMs);
     QVERIFY2(hands.banner()->message().startsWith("Continued from step "),
              qPrintable(hands.banner()->message()));
     QVERIFY(hands.window.currentRun().recordingPath() != path);
@@ -358,8 +358,8 @@ class TestWindow : public QObject {
     QVERIFY(!hands.window.close());
     QVERIFY2(hands.banner()->message().startsWith("Stopping"),
              qPrintable(hands.banner()->message()));
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), kLimitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), kWaitMs);
     QVERIFY(hands.store().end()->reason == RunEnd::Reason::kStopped);
   }
 
@@ -370,26 +370,25 @@ class TestWindow : public QObject {
     options.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);
     Hands hands(options);
     hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->isVisible(), kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->isVisible(), kWaitMs);
     test::useHome(home_);
     QString said = hands.banner()->message();
     QVERIFY2(said.startsWith("Step 5 has stood in loss read for "), qPrintable(said));
     QVERIFY2(said.endsWith(" s, in aten::_local_scalar_dense"), qPrintable(said));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, kLimitMs);  // the seconds go on
+    QTRY_VERIFY_WITH_TIMEOUT(hands.banner()->message() != said, kWaitMs);  // the seconds go on
     QVERIFY(hands.banner()->message().startsWith("Step 5 has stood in loss read for "));
     QCOMPARE(hands.state(), Hands::State::kRunning);
     // A dismissed banner stays away while the stall goes on.
     hands.banner()->findChild<QToolButton*>(QStringLiteral("dismissBannerButton"))->click();
     const std::int64_t dismissedNs = hands.store().completeUpToNs();
-    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > dismissedNs + 2'500'000'000,
-                             kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().completeUpToNs() > dismissedNs + 2'500'000'000, kWaitMs);
     QVERIFY(!hands.banner()->isVisible());
     hands.banner()->show();
     auto* stop = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
     QCOMPARE(stop->text(), QString("Stop"));
     QTest::mouseClick(stop, Qt::LeftButton);
     QCOMPARE(hands.state(), Hands::State::kStopping);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kLimitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     said = hands.banner()->message();
     QVERIFY(hands.banner()->isVisible());
     QVERIFY2(said.contains("which did not stop within 5 s"), qPrintable(said));
@@ -425,12 +424,12 @@ class TestWindow : public QObject {
       const QString file = recordingBelow(home.path());
       return file.isEmpty() ? 0 : QFileInfo(file).size() + QFileInfo(file + "-wal").size();
     };
-    QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kLimitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(recordedBytes() > 256 * 1024, kWaitMs);
     const qint64 worker = workerOf(process.processId());
     QVERIFY(worker > 0 && !isGone(worker));
     QCOMPARE(::kill(static_cast<pid_t>(process.processId()), signal), 0);
-    QVERIFY(process.waitForFinished(kLimitMs));
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kLimitMs);
+    QVERIFY(process.waitForFinished(kWaitMs));
+    QTRY_VERIFY_WITH_TIMEOUT(isGone(worker), kWaitMs);
     QVERIFY(recordedSteps() > 0);
     if (!closesItsRecording) return;
     QCOMPARE(process.exitStatus(), QProcess::NormalExit);

@@ -26,7 +26,7 @@ using namespace highwater;
 
 namespace {
 
-constexpr int kStartLimitMs = test::kLimitMs;
+constexpr int kStartLimitMs = test::kWaitMs;
 /// What a recording may lack at its end. A run that is killed sooner after its first step need not
 /// have a step.
 constexpr int kMayBeMissingMs = 250;

@@ -58,7 +58,7 @@ class TestKilledRecording : public QObject {
       // A commit for each, so that the WAL has many pages.
       const auto before = (*writer)->bytesWritten();
       feedFrames({frame}, **writer);
-      QTRY_VERIFY_WITH_TIMEOUT((*writer)->bytesWritten() > before, kLimitMs);
+      QTRY_VERIFY_WITH_TIMEOUT((*writer)->bytesWritten() > before, kWaitMs);
     }
     QCOMPARE(readFrames(live).frames.size(), frames.size());
     fs::copy_file(live, path_);

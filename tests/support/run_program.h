@@ -9,11 +9,6 @@
 
 namespace highwater::test {
 
-/// For any one thing that a test of real programs waits for: a command, a start, some steps. Only a
-/// test that hangs reaches it: the longest takes some 20 s on two idle cores, and several times
-/// that on busy ones.
-inline constexpr int kLimitMs = 240'000;
-
 struct Outcome {
   int exitCode = -1;  ///< -1 where it crashed or did not end in time
   QString out;
@@ -30,7 +25,7 @@ inline QProcessEnvironment environmentWith(const QStringList& additions) {
 
 /// Runs a program to its end. `environment`: NAME=VALUE, beside this process's own.
 inline Outcome runProgram(const QString& program, const QStringList& arguments,
-                          const QStringList& environment = {}, int timeoutMs = kLimitMs) {
+                          const QStringList& environment = {}, int timeoutMs = kWaitMs) {
   QProcess process;
   process.setProcessEnvironment(environmentWith(environment));
   process.setStandardInputFile(QProcess::nullDevice());
@@ -46,7 +41,7 @@ inline Outcome runProgram(const QString& program, const QStringList& arguments,
 
 /// Runs build/bin/highwater to its end.
 inline Outcome runHighwater(const QStringList& arguments, const QStringList& environment = {},
-                            int timeoutMs = kLimitMs) {
+                            int timeoutMs = kWaitMs) {
   return runProgram(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments, environment,
                     timeoutMs);
 }

@@ -51,13 +51,13 @@ WorkerProcess::WorkerProcess(const QString& program, const QStringList& argument
 
 WorkerProcess::~WorkerProcess() {
   process_.kill();
-  process_.waitForFinished(kLimitMs);
+  process_.waitForFinished(kWaitMs);
 }
 
 void WorkerProcess::send(const Message& message) {
   const wire::FrameBytes frame = wire::encode(message);
   process_.write(reinterpret_cast<const char*>(frame.data()), static_cast<qint64>(frame.size()));
-  process_.waitForBytesWritten(kLimitMs);
+  process_.waitForBytesWritten(kWaitMs);
 }
 
 void WorkerProcess::readFrames() {
@@ -86,7 +86,7 @@ void WorkerProcess::readFrames() {
 
 int WorkerProcess::finish(int limitMs) {
   readUntil([](const Stream&) { return false; }, limitMs);
-  if (running() && !process_.waitForFinished(kLimitMs)) return -1;
+  if (running() && !process_.waitForFinished(kWaitMs)) return -1;
   readFrames();
   return process_.exitStatus() == QProcess::NormalExit ? process_.exitCode() : -1;
 }

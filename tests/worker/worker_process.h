@@ -19,7 +19,7 @@
 
 namespace highwater::worker::test {
 
-using highwater::test::kLimitMs;
+using highwater::test::kWaitMs;
 
 /// Everything that a worker sent, in order and by kind; judged by the validator on its way.
 struct Stream : PerEventKind<EventVector> {
@@ -57,10 +57,10 @@ class WorkerProcess {
   void hangUp() { process_.closeWriteChannel(); }
   /// Reads until `done(stream)` or the process has ended; false after `limitMs`.
   template <typename F>
-  bool readUntil(F&& done, int limitMs = kLimitMs);
+  bool readUntil(F&& done, int limitMs = kWaitMs);
   /// Reads to the end of the stream and returns the exit code; -1: it did not end in time, or
   /// crashed.
-  int finish(int limitMs = kLimitMs);
+  int finish(int limitMs = kWaitMs);
 
   [[nodiscard]] const Stream& stream() const { return stream_; }
   [[nodiscard]] QString errors() { return QString::fromUtf8(process_.readAllStandardError()); }

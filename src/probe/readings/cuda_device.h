@@ -5,8 +5,8 @@
 #include "probe/readings/device_counters.h"
 #include "probe/stream/event_source.h"
 
-/// A CUDA device, through PyTorch's device-independent interfaces. It exists to check what the probe
-/// and the findings say against a real queue (bench_gains --frames).
+/// A CUDA device, through PyTorch's device-independent interfaces. It exists to check what the
+/// probe and the findings say against a real queue (bench_gains --frames).
 namespace highwater::probe {
 
 /// Returns true where this libtorch was built for CUDA, even without a device.
