@@ -7,11 +7,11 @@
 #include "wire/limits.h"
 
 /// Valid messages for the tests of wire/.
-namespace highwater::wire::test {
+namespace highwater::test {
 
 inline Hello hello() {
   Hello m;
-  m.protocolVersion = kProtocolVersion;
+  m.protocolVersion = wire::kProtocolVersion;
   m.workerVersion = "0.1.0";
   m.torchVersion = "2.13.0";
   m.blas = "OpenBLAS (/usr/lib/libopenblas.so.0)";
@@ -115,4 +115,4 @@ struct GoodBatch {
   }
 };
 
-}  // namespace highwater::wire::test
+}  // namespace highwater::test
