@@ -4,7 +4,6 @@
 #include "support/run_program.h"
 #include "support/test_program.h"
 
-using highwater::test::Outcome;
 using highwater::test::runProgram;
 
 /// Runs the checks of the simulated device (check_*.cpp), each in its own process: the library
@@ -14,8 +13,9 @@ class SimmpsDevice : public QObject {
 
  private:
   /// Runs checks one after another in one process; stops at the first that fails, and names it.
-  static Outcome check(const QStringList& names, const QStringList& environment) {
-    Outcome outcome = runProgram(SIMMPS_CHECK, QStringList{SIMMPS_LIBRARY} + names, environment);
+  static highwater::test::Outcome check(const QStringList& names, const QStringList& environment) {
+    highwater::test::Outcome outcome =
+        runProgram(SIMMPS_CHECK, QStringList{SIMMPS_LIBRARY} + names, environment);
     outcome.out += outcome.err;
     return outcome;
   }
@@ -81,12 +81,12 @@ class SimmpsDevice : public QObject {
   void holds() {
     QFETCH(QStringList, names);
     QFETCH(QStringList, environment);
-    const Outcome outcome = check(names, environment);
+    const highwater::test::Outcome outcome = check(names, environment);
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.out));
   }
 
   void loadsAndReportsItsVersion() {
-    const Outcome outcome = check({}, {});
+    const highwater::test::Outcome outcome = check({}, {});
     QCOMPARE(outcome.exitCode, 0);
     QVERIFY2(outcome.out.startsWith("highwater-simmps "), qPrintable(outcome.out));
   }
@@ -97,7 +97,8 @@ class SimmpsDevice : public QObject {
     const QString device = "libhighwater_simmps_device.so";
     QVERIFY(QFile::copy(SIMMPS_LIBRARY, copy));
     QVERIFY(QFile::copy(QFileInfo(SIMMPS_LIBRARY).dir().filePath(device), folder.filePath(device)));
-    const Outcome outcome = check({"secondDeviceIsRefused"}, {"SIMMPS_COPY=" + copy});
+    const highwater::test::Outcome outcome =
+        check({"secondDeviceIsRefused"}, {"SIMMPS_COPY=" + copy});
     QVERIFY2(outcome.exitCode == 0, qPrintable(outcome.out));
   }
 
@@ -107,7 +108,8 @@ class SimmpsDevice : public QObject {
     const QByteArray kept = "{\"event\":\"header\"}\nof an earlier run\n";
     QVERIFY(ledger.open(QIODevice::ReadWrite) && ledger.write(kept) == kept.size() &&
             ledger.flush());
-    const Outcome outcome = check({"--ask-first"}, {"HIGHWATER_SIM_LEDGER=" + ledger.fileName()});
+    const highwater::test::Outcome outcome =
+        check({"--ask-first"}, {"HIGHWATER_SIM_LEDGER=" + ledger.fileName()});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.out.contains("load it first"), qPrintable(outcome.out));
     QVERIFY(ledger.seek(0));
@@ -137,7 +139,7 @@ class SimmpsDevice : public QObject {
   void refusesBadSettings() {
     QFETCH(QString, setting);
     QFETCH(QString, allowed);
-    const Outcome outcome = check({}, {setting});
+    const highwater::test::Outcome outcome = check({}, {setting});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.out.contains("refused: " + setting.section('=', 0, 0) + ": "),
              qPrintable(outcome.out));

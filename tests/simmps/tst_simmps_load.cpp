@@ -4,7 +4,6 @@
 #include "support/run_program.h"
 #include "support/test_program.h"
 
-using highwater::test::Outcome;
 using highwater::test::runProgram;
 
 /// Which processes the simulated device accepts, tested with fake libtorchs.
@@ -12,8 +11,8 @@ class SimmpsLoad : public QObject {
   Q_OBJECT
 
  private:
-  static Outcome load(const QStringList& libraries) {
-    Outcome outcome = runProgram(SIMMPS_LOAD, libraries);
+  static highwater::test::Outcome load(const QStringList& libraries) {
+    highwater::test::Outcome outcome = runProgram(SIMMPS_LOAD, libraries);
     outcome.out += outcome.err;
     return outcome;
   }
@@ -51,7 +50,7 @@ class SimmpsLoad : public QObject {
     const QTemporaryDir folder;
     const QString torch = fakeTorch(folder, file, text);
     QVERIFY(!torch.isEmpty());
-    const Outcome outcome = load({torch, SIMMPS_LIBRARY});
+    const highwater::test::Outcome outcome = load({torch, SIMMPS_LIBRARY});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.out.contains("was built for libtorch " SIMMPS_TORCH_VERSION
                                   " and cannot run in libtorch " +
@@ -66,12 +65,12 @@ class SimmpsLoad : public QObject {
     const QTemporaryDir folder;
     const QString torch =
         fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "+cpu'\n");
-    const Outcome outcome = load({torch, SIMMPS_LIBRARY});
+    const highwater::test::Outcome outcome = load({torch, SIMMPS_LIBRARY});
     QVERIFY2(!outcome.out.contains("was built for"), qPrintable(outcome.out));
   }
 
   void refusesWithoutLibtorch() {
-    const Outcome outcome = load({SIMMPS_LIBRARY});
+    const highwater::test::Outcome outcome = load({SIMMPS_LIBRARY});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.out.contains("no libtorch is loaded in this process"),
              qPrintable(outcome.out));
@@ -84,7 +83,7 @@ class SimmpsLoad : public QObject {
     QVERIFY(QFile::copy(SIMMPS_LIBRARY, alone));
     const QString torch =
         fakeTorch(folder, "version.py", "__version__ = '" SIMMPS_TORCH_VERSION "'\n");
-    const Outcome outcome = load({torch, alone});
+    const highwater::test::Outcome outcome = load({torch, alone});
     QCOMPARE(outcome.exitCode, 1);
     QVERIFY2(outcome.out.contains("cannot be loaded: ") &&
                  outcome.out.contains("libhighwater_simmps_device.so"),
