@@ -336,7 +336,7 @@ class TestStartPage : public QObject {
     auto* page = window.findChild<StartPage*>();
     emit page->openRecordingRequested(path);
     QTRY_COMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
     QTRY_COMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
                                                   "nowDock", "selectionDock", "syncDock"}));
     // The action goes to the page and back; docks that the user closed stay closed.
@@ -593,7 +593,7 @@ class TestStartPage : public QObject {
     QCOMPARE(menu->actions()[0]->text(), QString("of today && yesterday"));
     menu->actions()[0]->trigger();
     QTRY_COMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
-    QVERIFY(!pageShown(window));
+    QTRY_VERIFY(!pageShown(window));
   }
 
   /// An environment beside the script that lacks PyTorch does not take the place of one that works.
