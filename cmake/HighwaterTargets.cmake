@@ -11,8 +11,8 @@ function(highwater_compile_options target)
   endif()
 endfunction()
 
-# highwater_unity(<target> [<files>]): with HIGHWATER_UNITY its sources are compiled in units of at most so many
-# files, all about as large, so that no core waits for a big last one. So no two files of a folder may define the
+# highwater_unity(<target> [<files>]): with HIGHWATER_UNITY its sources are compiled in units of about so many files
+# (12), all of the same size, so that no core waits for a big last one. So no two files of a folder may define the
 # same name, not even in an unnamed namespace. Call it when the target has its sources.
 function(highwater_unity target)
   if(NOT HIGHWATER_UNITY)
@@ -25,12 +25,15 @@ function(highwater_unity target)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(LENGTH sources count)
+  if(count EQUAL 0)
+    return()
+  endif()
   math(EXPR units "(${count} + ${most} - 1) / ${most}")
   math(EXPR size "${count} / ${units} + 1")  # with room for what moc generates
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${size})
-  # A private class of a source file may have members of types that only this file knows; included in a unit, GCC
-  # takes the file for a header.
-  # And what a unit inlines of std::string and std::variant looks to GCC 12 like reads past their ends.
+  # subobject-linkage: GCC treats a .cpp that a unit includes as a header, and warns of classes whose members are of
+  # types in an unnamed namespace. The other two: false positives of GCC 12 on inlined std::string and std::variant.
+  # The weekly build without units has all three (.github/workflows/linux.yml).
   target_compile_options(${target} PRIVATE
     "$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage;-Wno-array-bounds;-Wno-maybe-uninitialized>")
 endfunction()

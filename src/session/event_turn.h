@@ -2,8 +2,8 @@
 
 namespace highwater::session {
 
-/// Of a descriptor in one turn of the event loop: frames or lines without end must not starve the
-/// rest of it.
+/// The most reads from one descriptor in one turn of the event loop, so that an endless stream of
+/// frames or lines does not starve other events.
 inline constexpr int kReadsPerTurn = 4;
 
 }  // namespace highwater::session

@@ -8,8 +8,8 @@
 
 namespace highwater::tuning {
 
-/// Values that the host passes to jobs are blocks too, allocated and freed at any time: of so many
-/// bytes at most.
+/// The largest block, in bytes, that may be a value the host passes to a job. Such blocks are
+/// allocated and freed at any time, so sums of frees are matched only to within this size.
 inline constexpr std::uint64_t kHostValueBytes = 2048;
 
 /// An allocation that an op made in a step. All sizes are as current allocated counted them.

@@ -4,9 +4,8 @@
 
 namespace highwater::window {
 
-/// For how many milliseconds of one turn of the event loop counting or checking a run begins parts.
-/// The last one may take longer than that: of a long run one part takes up to 20 ms
-/// (docs/performance.md).
+/// After so many milliseconds in one turn of the event loop, counting ops and checking a run begin
+/// no further part. The part in progress may take longer: up to 20 ms in a long run.
 inline constexpr qint64 kTurnMs = 4;
 
 }  // namespace highwater::window

@@ -31,7 +31,8 @@ using highwater::test::runHighwater;
 
 namespace {
 
-constexpr double kIdleTolerance = 0.05;  ///< of the median step
+/// Of the median step: for what the clocks of probe and ledger and the steps' edges leave open.
+constexpr double kIdleTolerance = 0.05;
 
 /// Of the time; the start, in which the device compiles, is part of it.
 constexpr double kLeastAgreement = 0.8;
@@ -136,8 +137,8 @@ Truth truthOf(const LiveStore& store, const Spans& gaps) {
   return truth;
 }
 
-/// The estimate may differ by a fifth, and where there is little idle time by what a thread of a
-/// busy machine loses in each step.
+/// The goal for the estimate is a fifth of the truth (docs/simulated-mps.md); where there is little
+/// idle time, it may differ by what a thread of a busy machine loses in each step.
 bool isClose(double estimateMs, double truthMs, double stepMs) {
   return std::fabs(estimateMs - truthMs) <= std::max({0.2 * truthMs, 0.01 * stepMs, 0.3});
 }
@@ -173,8 +174,9 @@ const Workload kSmallRun{"small batches", {"--batch", "4", "--seq", "16", "--ste
 const Workload kAccumulatedRun{
     "two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "30"}};
 
-/// Of the steps of each run. All are within, also where each core has six busy threads; the rest is
-/// for a host that loses its core between two times that it takes.
+/// Of the steps of each run. In runs beside busy threads on each core all steps were within; a
+/// tenth may miss, since the host can lose its core between an event and the time that it takes of
+/// it.
 constexpr double kLeastCoverage = 0.9;
 /// The clocks of probe and ledger agree to some 10 us: of a step, and at least.
 constexpr double kSlack = 0.01, kLeastSlackMs = 0.05;

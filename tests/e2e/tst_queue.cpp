@@ -43,6 +43,7 @@ constexpr double kToleranceOfWaitMs = 0.05;
 struct HostWaits {
   int count = 0;
   double ms = 0;
+  bool read = false;  ///< one of them read the loss
 };
 HostWaits waitsIn(const Ledger& ledger, const Span& step) {
   HostWaits waits;
@@ -50,6 +51,7 @@ HostWaits waitsIn(const Ledger& ledger, const Span& step) {
     if (!step.holds(drain.wait.beginNs)) continue;
     ++waits.count;
     waits.ms += drain.call.ms();
+    waits.read = waits.read || drain.cause == "scalar_read";
   }
   return waits;
 }
@@ -147,15 +149,17 @@ class TestQueue : public QObject {
     const QJsonArray steps = jsonOf(report)["queue"].toObject()["steps"].toArray();
     QCOMPARE(steps.size(), 60);
 
-    Comparison wait, enqueue, span;
-    std::vector<double> eventWaitsMs;
+    // Apart, so that half of the steps cannot agree without the steps that read the loss.
+    Comparison readWait, otherWait, enqueue, span;
+    std::vector<double> stepsMs, eventWaitsMs;
     for (int i = kWarmUpSteps; i < 60; ++i) {
       const events::StepRecord& record = store.steps().records[static_cast<std::size_t>(i)];
       const Span whole{record.begin_ns(), record.begin_ns() + record.duration_ns()};
       const QJsonObject step = steps[i].toObject();
       QVERIFY2(step["device_span_ms"].isDouble(), qPrintable(QString::number(i + 1)));
       const HostWaits waits = waitsIn(ledger, whole);
-      wait.add(step["wait_ms"].toDouble(), waits.ms, waits.count);
+      (waits.read ? readWait : otherWait).add(step["wait_ms"].toDouble(), waits.ms, waits.count);
+      stepsMs.push_back(whole.ms());
       enqueue.add(step["enqueue_ms"].toDouble(), whole.ms() - waits.ms, waits.count);
       span.add(step["device_span_ms"].toDouble(),
                deviceSpanMs(ledger, whole, movedNs(store, record.step()),
@@ -166,17 +170,23 @@ class TestQueue : public QObject {
       if (drain.cause == "event") eventWaitsMs.push_back(drain.wait.ms());
     }
     for (const auto& [what, numbers] :
-         {std::pair("wait", wait), std::pair("enqueue", enqueue), std::pair("device span", span)}) {
+         {std::pair("wait of steps that read", readWait), std::pair("wait of others", otherWait),
+          std::pair("enqueue", enqueue), std::pair("device span", span)}) {
       qInfo("%s", numbers.text(what).constData());
+      // The median step: a thread that waits for a core between two readings of the clock makes
+      // single steps differ, on either side, by as much as the scheduler likes.
       QVERIFY2(numbers.close * 2 > numbers.steps, numbers.text(what).constData());
     }
-    // Reading the events made nobody wait: each wait would be for most of a step. The median, since
-    // the thread that notices them late may itself wait for a core.
-    std::sort(eventWaitsMs.begin(), eventWaitsMs.end());
+    // Reading the events made nobody wait: a wait for the queue would last for most of a step. Some
+    // may be long, since the thread that notices them may itself wait for a core.
     QVERIFY(!eventWaitsMs.empty());
-    const double eventWaitMs = eventWaitsMs[eventWaitsMs.size() / 2];
-    qInfo("%zu waits for events, the median %.3f ms", eventWaitsMs.size(), eventWaitMs);
-    QVERIFY(eventWaitMs <= kToleranceOfWaitMs);
+    std::nth_element(stepsMs.begin(), stepsMs.begin() + std::ssize(stepsMs) / 2, stepsMs.end());
+    const double halfAStepMs = stepsMs[stepsMs.size() / 2] / 2;
+    const auto longWaits = std::count_if(eventWaitsMs.begin(), eventWaitsMs.end(),
+                                         [&](double ms) { return ms > halfAStepMs; });
+    qInfo("%zu waits for events, %td of more than %.3f ms", eventWaitsMs.size(), longWaits,
+          halfAStepMs);
+    QVERIFY(longWaits * 10 < std::ssize(eventWaitsMs));
   }
 
   void theCpuHasNone() {

@@ -27,8 +27,9 @@ using highwater::test::runHighwater;
 
 namespace {
 
-constexpr std::size_t kEnoughWaits = 10;
-/// Between a step and the sum of its phases: of the median step.
+constexpr std::size_t kEnoughWaits = 10;  ///< for a median that one wait cannot move far
+/// Between a step and the sum of its phases, in the median step: a single step may lose its core
+/// between two phases. Work that belongs to no phase would be in nearly every step of a scenario.
 constexpr double kStepTolerance = 0.01;
 
 /// What a busy machine makes true of any run; made-up runs show when it is found

@@ -85,9 +85,9 @@ class TestSelfTest : public QObject {
       }
       const QString outcome = each["outcome"].toString();
       // On a busy machine a wait may be uncertain, but no check may fail.
-      QVERIFY2(
-          outcome == "pass" || outcome == "skipped" || id.startsWith("wait-") || id.startsWith("e"),
-          qPrintable(id + ": " + outcome));
+      QVERIFY2(outcome == "pass" || outcome == "skipped" || id.startsWith("wait-") ||
+                   id.startsWith("enqueue-") || id.startsWith("event-"),
+               qPrintable(id + ": " + outcome));
     }
     const QJsonObject memory = checkOf(report, "current-counts");
     QVERIFY(memory["measures"][1]["value"].toDouble() >= 3 * 1024 * 1024 + 1);
@@ -146,16 +146,17 @@ class TestSelfTest : public QObject {
     QFETCH(QStringList, knobs);
     QFETCH(QString, says);
     // A busy machine may hide when work starts, but nothing makes one kind look like the other.
-    constexpr int kMostTries = 5;
-    for (int i = 0; i < kMostTries; ++i) {
+    constexpr int kRuns = 3;
+    int known = 0;
+    for (int i = 0; i < kRuns; ++i) {
       const auto run = selfTest(QStringList{"work-start", "--json"} + knobs);
       QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
       const QJsonObject check = checkOf(jsonOf(run), "work-start");
       if (check["outcome"] == "unknown") continue;
       QCOMPARE(check["detail"].toString(), says);
-      return;
+      ++known;
     }
-    QFAIL("it is not known in any of five tries");
+    QVERIFY2(known > 0, "it is not known in any of the runs");
   }
 
   /// But for one that ends it, whose successors run in another one.

@@ -15,6 +15,8 @@ namespace {
 /// The probe's clock is within some microseconds of the ledger's.
 constexpr std::int64_t kClockSlackNs = 50'000;
 
+/// Of the median wait of a kind, and at least. The probe times the op that waits, the ledger the
+/// call into the device that it makes: on a busy machine the medians lay 2 to 7 us apart.
 constexpr double kTolerance = 0.02;
 constexpr double kToleranceMs = 0.05;
 const QString kFallbacks = QStringLiteral("fallback");

@@ -39,12 +39,13 @@ assert [step["run"] for step in first["steps"] if "run" in step] == ["packaging/
 assert first["timeout-minutes"] and weekly["timeout-minutes"]
 assert "schedule" in workflow[True]  # YAML 1.1 reads the key "on" as true
 weekly_runs = "\n".join(step.get("run", "") for step in weekly["steps"])
-for command in ("packaging/setup --lint", "HIGHWATER_WERROR=ON", "packaging/tidy --includes"):
+for command in ("packaging/setup --lint", "HIGHWATER_UNITY=OFF", "highwater_benches", "packaging/tidy --includes"):
     assert command in weekly_runs, weekly_runs
 P
 else
   echo "no PyYAML here"
 fi
+! grep -nE '@[A-Z]+@' README.md CONTRIBUTING.md docs/*.md || complain "a placeholder: see above"
 if command -v ruby >/dev/null; then
   ruby -c packaging/macos/highwater.rb >/dev/null || complain "highwater.rb: see above"
 else

@@ -3,7 +3,7 @@
 # A search for what later versions added (bash's NEWS and CHANGES), not a run: darwin_test.sh runs the scripts.
 set -euo pipefail
 cd "$1"
-scripts=(packaging/{setup,run,with-torch,common.sh,libtorch.sh,macos/bundle} tests/run tests/bench/run tests/reliability/run
+scripts=(packaging/{setup,run,format,tidy,with-torch,common.sh,libtorch.sh,macos/bundle} tests/run tests/bench/run tests/reliability/run
   tests/packaging/{asserts,install_test,bundle_test,lint_test,pch_ccache_test,wall_test,worker_only_test}.sh)
 
 # NAME: EXPRESSION, an extended regular expression
