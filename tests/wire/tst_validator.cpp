@@ -335,6 +335,10 @@ class TestValidator : public QObject {
                  Violation::kUnknownEnum);
     refusesBatch([](GoodBatch& b) { b.marker.mutate_kind(static_cast<events::MarkerKind>(200)); },
                  Violation::kUnknownEnum);
+    refusesBatch([](GoodBatch& b) { b.sync.mutate_kind(static_cast<events::SyncKind>(200)); },
+                 Violation::kUnknownEnum);
+    refusesBatch([](GoodBatch& b) { b.sync.mutate_phase(static_cast<events::Phase>(200)); },
+                 Violation::kUnknownEnum);
     refusesBatch([](GoodBatch& b) { b.memory.mutate_driver_bytes(~0ull); },
                  Violation::kNumberOutOfRange);
     refusesBatch([](GoodBatch& b) { b.system.mutate_footprint_bytes(-2); },
