@@ -71,7 +71,7 @@ class CudaEvents : public EventSource {
 }  // namespace
 
 bool torchHasCuda() {
-  return at::globalContext().hasCUDA();
+  return at::Context::hasCUDA();
 }
 
 bool cudaAvailable() {

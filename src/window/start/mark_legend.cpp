@@ -101,7 +101,7 @@ void drawBands(QPainter& painter, const QRect& room, const Theme& theme) {
     QPen pen(theme.text1, 1);
     if (!dashes.isEmpty()) pen.setDashPattern(dashes);
     painter.setPen(pen);
-    const double middle = y + kLineRow / 2 + 0.5;
+    const double middle = y + kLineRow / 2.0 + 0.5;
     painter.drawLine(QPointF(room.left(), middle), QPointF(room.left() + kSwatch, middle));
     drawText(painter, QRect(text.left(), y, text.width(), kLineRow), name, theme.text1);
     y += kLineRow;
