@@ -93,7 +93,7 @@ torch::Tensor outputOf(const torch::IValue& value, const ModelFile& file) {
                                ", but the model returns " + std::to_string(elements.size()) +
                                " values");
     }
-    const torch::IValue element = elements[index];
+    const torch::IValue& element = elements[index];
     if (!element.isTensor()) throw std::runtime_error("the model's output is no tensor");
     return element.toTensor();
   };
