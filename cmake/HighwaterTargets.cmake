@@ -11,17 +11,14 @@ function(highwater_compile_options target)
   endif()
 endfunction()
 
-# highwater_unity(<target> [<files>]): with HIGHWATER_UNITY its sources are compiled in units of about so many files
-# (12), all of the same size, so that no core waits for a big last one. So no two files of a folder may define the
+# highwater_unity(<target>): with HIGHWATER_UNITY its sources are compiled in units of about 12 files, all of the same
+# size, so that no core waits for a big last one. So no two files of a folder may define the
 # same name, not even in an unnamed namespace. Call it when the target has its sources.
 function(highwater_unity target)
   if(NOT HIGHWATER_UNITY)
     return()
   endif()
   set(most 12)
-  if(ARGC GREATER 1)
-    set(most ${ARGV1})
-  endif()
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(LENGTH sources count)

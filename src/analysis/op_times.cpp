@@ -84,7 +84,7 @@ class StepSet {
   std::vector<Range> ranges_;  ///< sorted, none adjoins another
 };
 
-/// OpSums by op and module.
+/// Sums by op and module.
 struct OpCounts {
   KeyedSums<std::pair<NameId, ModuleId>, OpSums> sums;
   StepSet steps;
