@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "core/plain_text.h"
+
 namespace highwater {
 namespace {
 
@@ -32,12 +34,6 @@ std::size_t editDistance(std::string_view from, std::string_view to) {
 std::string shortened(std::string_view text) {
   if (text.size() <= kMostShownBytes) return std::string(text);
   return std::string(cutText(text, kMostShownBytes)) + "…";
-}
-
-std::string_view cutText(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return text;
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xC0) == 0x80) --most;
-  return text.substr(0, most);
 }
 
 Error refusedValue(std::string_view name, std::string_view text, std::string_view allowed) {

@@ -12,8 +12,6 @@
 /// Checks of option values. All refuse in one form: NAME is "TEXT"; give WHAT IS ALLOWED.
 namespace highwater {
 
-/// The first `most` bytes of a UTF-8 text, or up to 3 fewer so that no character is split.
-[[nodiscard]] std::string_view cutText(std::string_view text, std::size_t most);
 /// Cuts `text` (UTF-8) to at most 200 bytes for use in a message, and appends "…" if it was longer.
 [[nodiscard]] std::string shortened(std::string_view text);
 

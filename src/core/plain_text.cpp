@@ -82,4 +82,10 @@ std::string plainText(std::string_view text) {
   return plain;
 }
 
+std::string_view cutText(std::string_view text, std::size_t maxBytes) {
+  if (text.size() <= maxBytes) return text;
+  while (maxBytes > 0 && (static_cast<unsigned char>(text[maxBytes]) & 0xC0) == 0x80) --maxBytes;
+  return text.substr(0, maxBytes);
+}
+
 }  // namespace highwater

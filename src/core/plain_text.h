@@ -16,4 +16,7 @@ namespace highwater {
 /// in bytes. std::nullopt if the whole text is valid.
 [[nodiscard]] std::optional<std::size_t> firstInvalidUtf8(std::string_view text);
 
+/// The longest beginning of `text` (UTF-8) of at most `maxBytes` bytes that cuts no character.
+[[nodiscard]] std::string_view cutText(std::string_view text, std::size_t maxBytes);
+
 }  // namespace highwater

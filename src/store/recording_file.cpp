@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/option_values.h"
+#include "core/plain_text.h"
 #include "store/database.h"
 #include "store/pending_batch.h"
 #include "store/quoted.h"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "core/option_values.h"
+#include "core/plain_text.h"
 #include "wire/codec.h"
 #include "wire/frames_generated.h"
 #include "wire/limits.h"

@@ -1,4 +1,7 @@
 #include <QTest>
+#include <array>
+#include <string>
+#include <string_view>
 
 #include "core/plain_text.h"
 #include "support/test_program.h"
@@ -37,6 +40,17 @@ class TestPlainText : public QObject {
     QFETCH(QByteArray, text);
     QFETCH(QByteArray, plain);
     QCOMPARE(QByteArray::fromStdString(plainText(text.toStdString())), plain);
+  }
+
+  void cutsNoCharacter() {
+    const std::string text = "aé€🙂";  // of 1, 2, 3 and 4 bytes
+    const std::array<std::size_t, 11> kept = {0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10};
+    for (std::size_t most = 0; most < kept.size(); ++most) {
+      QCOMPARE(cutText(text, most).size(), kept[most]);
+    }
+    QCOMPARE(cutText(text, 100), std::string_view(text));
+    // Bytes that are no UTF-8 end somewhere too.
+    QVERIFY(cutText(std::string(10, '\x80'), 4).size() <= 4);
   }
 };
 

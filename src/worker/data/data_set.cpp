@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/option_values.h"
+#include "core/plain_text.h"
 #include "wire/limits.h"
 #include "worker/data/csv.h"
 #include "worker/data/shuffle.h"
