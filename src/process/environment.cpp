@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/plain_text.h"
 #include "core/scenarios.h"
 #include "core/sim_knobs.h"
 #include "core/units.h"
@@ -31,6 +32,8 @@ constexpr std::string_view kOwnPrefix = "HIGHWATER_";
 /// What Highwater sets for each process that it starts: no settings, and nobody else's.
 constexpr std::array<std::string_view, 2> kInternalPrefixes = {"HIGHWATER_LAUNCH_ID",
                                                                "HIGHWATER_SCRIPT_"};
+// All entries must fit into a frame, whatever a script has in its environment.
+constexpr std::size_t kMostEntries = 256, kMostNameBytes = 256, kMostValueBytes = 4096;
 constexpr double kHighestRatio = 2.0;  // PyTorch's default_high_watermark_upper_bound
 
 double ratio(const char* name, double defaultValue) {
@@ -57,7 +60,9 @@ std::vector<EnvironmentEntry> relevantEnvironment() {
         std::any_of(kInternalPrefixes.begin(), kInternalPrefixes.end(),
                     [text](std::string_view prefix) { return text.starts_with(prefix); });
     if (isInternal) continue;
-    entries.push_back({std::string(text.substr(0, equals)), std::string(text.substr(equals + 1))});
+    if (entries.size() == kMostEntries) break;
+    entries.push_back({std::string(cutText(text.substr(0, equals), kMostNameBytes)),
+                       std::string(cutText(text.substr(equals + 1), kMostValueBytes))});
   }
   return entries;
 }

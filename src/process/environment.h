@@ -7,7 +7,7 @@
 namespace highwater::process {
 
 /// Returns the environment variables that influence a run, with their values; unset ones too. After
-/// them come all others that begin with HIGHWATER_.
+/// them come others that begin with HIGHWATER_, as many as fit into a frame, cut to 4 KiB.
 [[nodiscard]] std::vector<EnvironmentEntry> relevantEnvironment();
 
 /// Sets the environment variables that the --scenario of the command line asks for, where they are

@@ -10,6 +10,7 @@
 #include "probe/observer/module_scope.h"
 #include "probe/observer/op_stack.h"
 #include "support/test_program.h"
+#include "wire/limits.h"
 
 using namespace highwater;
 using namespace highwater::probe;
@@ -90,6 +91,19 @@ class TestModules : public QObject {
     QCOMPARE(table.intern(kNoId, "one more").id, kOtherId);
     QCOMPARE(table.intern(kOtherId, "below it").id, kOtherId);
     QCOMPARE(table.intern(kNoId, "2").id, ModuleId{2});
+  }
+
+  /// The stream counts each module with its whole path.
+  void staysWithinTheBytesOfAStream() {
+    ModuleTable table;
+    const std::string name(wire::kMaxNameBytes, 'x');
+    std::size_t bytes = 0, path = 0;
+    for (ModuleId parent = kNoId; parent != kOtherId; parent = table.intern(parent, name).id) {
+      bytes += path;
+      path += name.size() + 1;
+      QVERIFY(bytes < wire::kMaxDefinitionBytes);
+    }
+    QVERIFY(bytes > wire::kMaxDefinitionBytes / 4);
   }
 
   void scopesNestAndEnd() {

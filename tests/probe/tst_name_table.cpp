@@ -70,6 +70,18 @@ class TestNameTable : public QObject {
     QCOMPARE(table.addThread("t"), ThreadId{0});
   }
 
+  /// A script may put any number of long texts into its marks.
+  void staysWithinTheBytesOfAStream() {
+    NameTable table;
+    const std::string rest(wire::kMaxTextBytes - 8, 'x');
+    std::size_t bytes = 0;
+    for (int i = 0; table.intern(std::to_string(i) + rest).id != kOtherId; ++i) {
+      bytes += rest.size();
+      QVERIFY(bytes < wire::kMaxDefinitionBytes);
+    }
+    QVERIFY(bytes > wire::kMaxDefinitionBytes / 4);
+  }
+
   void cutsLongTexts() {
     NameTable table;
     (void)table.intern(std::string(wire::kMaxTextBytes + 5, 'x')).id;

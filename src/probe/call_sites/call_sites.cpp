@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "core/paths.h"
+#include "core/plain_text.h"
 #include "probe/call_sites/own_process.h"
 #include "wire/limits.h"
 
@@ -34,6 +35,8 @@ constexpr const char* kUnknownFunction = "unknown function";
 // Bytes that a definition takes in a frame besides its texts: table, offsets, ids, lengths,
 // padding.
 constexpr std::size_t kSiteOverheadBytes = 64;
+// The validator counts a call site with all of its callers. See name_table.cpp.
+constexpr std::size_t kMaxStackBytes = wire::kMaxDefinitionBytes / 4;
 
 // PyTorch's own libraries, as its packages name them.
 const std::vector<std::string> kTorchLibraries = {"libtorch", "libc10", "_C."};
@@ -270,16 +273,28 @@ CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const Sourc
     id = next_++;
   }
   nodes_.emplace(key, id);
-  out.callSites.push_back({id, parent, place.function, place.file, place.line});
+  define(out, id, parent, place);
   return id;
+}
+
+void CallSites::define(Definitions& out, CallSiteId id, CallSiteId parent,
+                       const SourcePlace& place) {
+  const std::size_t bytes = place.function.size() + place.file.size() + stackBytes_[parent];
+  if (allStackBytes_ + bytes > kMaxStackBytes) {
+    out.callSites.push_back({id, kNoId, kUnknownFunction, {}, 0});
+    return;
+  }
+  allStackBytes_ += bytes;
+  stackBytes_[id] = bytes;
+  out.callSites.push_back({id, parent, place.function, place.file, place.line});
 }
 
 std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
   std::vector<SourcePlace> places;
   const auto add = [&places](SourcePlace place) {
     if (places.size() == kKept) return;
-    place.function.resize(std::min(place.function.size(), wire::kMaxNameBytes));
-    place.file.resize(std::min(place.file.size(), wire::kMaxTextBytes));
+    place.function.resize(cutText(place.function, wire::kMaxNameBytes).size());
+    place.file.resize(cutText(place.file, wire::kMaxTextBytes).size());
     places.push_back(std::move(place));
   };
   for (const SourcePlace& place : pending.places) add(place);
@@ -301,7 +316,7 @@ void CallSites::define(Definitions& out, const Pending& pending) {
     places.pop_back();
   }
   const SourcePlace place = places.empty() ? SourcePlace{kUnknownFunction, {}, 0} : places[0];
-  out.callSites.push_back({pending.id, parent, place.function, place.file, place.line});
+  define(out, pending.id, parent, place);
 }
 
 CallSiteId CallSiteCache::here(const void* from, From kind) {

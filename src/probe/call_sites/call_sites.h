@@ -123,6 +123,8 @@ class CallSites {
   [[nodiscard]] std::optional<Pending> nextPending();
   [[nodiscard]] std::vector<SourcePlace> placesOf(const Pending& pending) const;
   void define(Definitions& out, const Pending& pending);
+  /// Defines `id` below `parent`; as an unknown place where a stream may have no more texts.
+  void define(Definitions& out, CallSiteId id, CallSiteId parent, const SourcePlace& place);
   [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
 
   LookUp lookUp_;  // empty: the symbolizer of the process
@@ -138,6 +140,8 @@ class CallSites {
   std::atomic<std::uint64_t> generation_{0};
 
   // Used only by the thread that calls takeNew().
+  std::unordered_map<CallSiteId, std::size_t> stackBytes_;  // of a site and its callers
+  std::size_t allStackBytes_ = 0;
   std::map<std::tuple<CallSiteId, std::string, std::string, std::uint32_t>, CallSiteId> nodes_;
 };
 

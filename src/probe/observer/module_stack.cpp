@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "core/plain_text.h"
 #include "wire/limits.h"
 
 namespace highwater::probe {
@@ -12,7 +13,7 @@ constexpr std::size_t kGoldenRatio = 0x9E3779B97F4A7C15u;
 }  // namespace
 
 ModuleId ModuleStack::find(ModuleTable& table, ModuleId parent, std::string_view name) {
-  name = name.substr(0, wire::kMaxNameBytes);  // as the table keeps it
+  name = cutText(name, wire::kMaxNameBytes);  // as the table keeps it
   if (slots_.empty()) slots_.resize(kSlots);
   std::size_t slot = (std::hash<std::string_view>{}(name) ^ (parent * kGoldenRatio)) % kSlots;
   while (slots_[slot].id != kNoId) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/ids.h"
 #include "core/messages.h"
@@ -26,8 +27,8 @@ class ModuleTable {
   };
 
   /// Returns the child of `parent` named `name` (cut to kMaxNameBytes), with a new id where it is
-  /// new. Returns kOtherId for a new child once kMaxModules is reached, and for every child of
-  /// kOtherId. Any thread; locks.
+  /// new. Returns kOtherId for a new child once there are kMaxModules, or as many bytes of paths as
+  /// a stream may have, and for every child of kOtherId. Any thread; locks.
   [[nodiscard]] Interned intern(ModuleId parent, std::string_view name);
 
   /// Moves the definitions of new modules to the end of `out`, parents before their children: up to
@@ -38,6 +39,8 @@ class ModuleTable {
   std::mutex mutex_;
   std::map<std::pair<ModuleId, std::string>, ModuleId> ids_;
   ModuleId next_ = kOtherId + 1;
+  std::vector<std::size_t> pathBytes_ = std::vector<std::size_t>(kOtherId + 1);  // by id
+  std::size_t allPathBytes_ = 0;
   std::deque<ModuleDefinition> newModules_;
 };
 

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/plain_text.h"
 #include "probe/stream/take_definitions.h"
 #include "wire/limits.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // Bytes that a name takes in a frame besides its text: table, offsets, length, padding.
 constexpr std::size_t kNameOverheadBytes = 32;
+// A third of wire::kMaxDefinitionBytes: modules and call sites need the rest.
+constexpr std::size_t kMaxTextBytesOfNames = wire::kMaxDefinitionBytes / 3;
 
 }  // namespace
 
@@ -27,10 +30,11 @@ NameId NameTable::internBulk(std::string_view text) {
 
 NameTable::Interned NameTable::internBelow(std::string_view text, NameId cap) {
   if (text.empty()) return {};
-  text = text.substr(0, wire::kMaxTextBytes);
+  text = cutText(text, wire::kMaxTextBytes);
   const std::lock_guard lock(mutex_);
   if (const auto found = ids_.find(text); found != ids_.end()) return {found->second, found->first};
-  if (nextName_ >= cap) return {kOtherId, ""};
+  if (nextName_ >= cap || textBytes_ + text.size() > kMaxTextBytesOfNames) return {kOtherId, ""};
+  textBytes_ += text.size();
   const std::string_view kept = texts_.emplace_back(text);
   const NameId id = nextName_++;
   ids_.emplace(kept, id);

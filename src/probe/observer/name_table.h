@@ -28,7 +28,8 @@ class NameTable {
   };
 
   /// Returns the id of `text`, cut to kMaxTextBytes, with a new id where it is new. Returns
-  /// kOtherId for a new text once kMaxNames is reached. Any thread; locks.
+  /// kOtherId for a new text once there are kMaxNames, or as many bytes of names as a stream may
+  /// have. Any thread; locks.
   [[nodiscard]] Interned intern(std::string_view text);
   /// Returns the id of a text of which a run may have any number, such as shapes. Works like
   /// intern(), but never uses the last quarter of the ids, which names of ops may still need:
@@ -51,6 +52,7 @@ class NameTable {
   std::deque<std::string> texts_;
   std::unordered_map<std::string_view, NameId> ids_;
   NameId nextName_ = kOtherId + 1;
+  std::size_t textBytes_ = 0;  // of all names
   ThreadId nextThread_ = 1;
   std::deque<NameDefinition> newNames_;
   std::vector<ThreadDefinition> newThreads_;
