@@ -1,34 +1,56 @@
 #include "process/command_reader.h"
 
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <utility>
 
+#include "probe/stream/guest_thread.h"
 #include "wire/codec.h"
 #include "wire/limits.h"
 
 namespace highwater::process {
+namespace {
+
+// How often a reader to whom nobody writes looks whether its descriptor is still its own.
+constexpr int kLookEveryMs = 200;
+
+}  // namespace
 
 CommandReader::CommandReader(int fd, CommandTarget& target, bool welcomed, Callbacks callbacks)
-    : fd_(fd), target_(target), callbacks_(std::move(callbacks)), welcomed_(welcomed) {}
+    : own_(fd), target_(target), callbacks_(std::move(callbacks)), welcomed_(welcomed) {}
 
 void CommandReader::start() {
-  std::thread([this] { run(); }).detach();
+  probe::startGuestThread([this] { run(); }, [this](const std::string&) { callbacks_.hostGone(); })
+      .detach();
+}
+
+ssize_t CommandReader::readSome(std::span<std::uint8_t> bytes) const {
+  pollfd waiting{own_.get(), POLLIN, 0};
+  const int ready = ::poll(&waiting, 1, kLookEveryMs);
+  if (ready < 0) return -1;
+  if (!own_.isOurs()) {
+    errno = EBADF;
+    return -1;
+  }
+  if (ready == 0) {
+    errno = EAGAIN;
+    return -1;
+  }
+  return own_.isSocket() ? ::recv(own_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT)
+                         : ::read(own_.get(), bytes.data(), bytes.size());
 }
 
 void CommandReader::run() {
   std::array<std::uint8_t, 16 * 1024> buffer;
   while (true) {
-    const ssize_t n = ::read(fd_, buffer.data(), buffer.size());
+    const ssize_t n = readSome(buffer);
     if (n > 0) {
       if (!take({buffer.data(), static_cast<std::size_t>(n)})) return;
-    } else if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-      pollfd waiting{fd_, POLLIN, 0};
-      ::poll(&waiting, 1, -1);
-    } else if (n == 0 || errno != EINTR) {
+    } else if (n == 0 || (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK)) {
       callbacks_.hostGone();
       return;
     }

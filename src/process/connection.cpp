@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "wire/own_descriptor.h"
 #include "wire/socket_buffers.h"
 
 namespace highwater::process {
@@ -50,9 +51,10 @@ Result<Connection> connectTo(const SocketConnection& to) {
                       std::to_string(sizeof address.sun_path - 1) + " bytes");
   }
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
   if (fd < 0) return failure("a socket cannot be created: " + why());
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  fd = wire::moveToHighNumber(fd);
   wire::growSocketBuffers(fd);
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     const std::string reason = why();

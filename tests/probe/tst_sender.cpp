@@ -1,3 +1,6 @@
+#include <unistd.h>
+
+#include <QTemporaryFile>
 #include <QTest>
 #include <atomic>
 #include <thread>
@@ -180,6 +183,44 @@ class TestSender : public QObject {
     QVERIFY(writer.hostGone());
     QVERIFY(!writer.send(Goodbye{}).ok());
     sender.stop();
+    QCOMPARE(told.load(), 1);
+  }
+
+  /// A program that closes all descriptors gets the probe's number for its own file.
+  void writesNothingIntoAnotherFile_data() {
+    QTest::addColumn<bool>("isSocket");
+    QTest::newRow("file") << false;
+    QTest::newRow("socket") << true;
+  }
+  void writesNothingIntoAnotherFile() {
+    QFETCH(bool, isSocket);
+    Host host, theirs;
+    QTemporaryFile file;
+    QVERIFY(file.open());
+    std::atomic<int> told{0};
+    Recorder recorder(RunClock::startingNow());
+    FrameWriter writer(host.theirs, [&told] { ++told; });
+    QVERIFY(writer.send(hello(recorder.clock())).ok());
+    QVERIFY(::dup2(isSocket ? theirs.theirs : file.handle(), host.theirs) >= 0);
+    QVERIFY(!writer.send(Goodbye{}).ok());
+    QCOMPARE(told.load(), 1);
+    QCOMPARE(file.size(), 0);
+    QCOMPARE(theirs.unreadBytes(), 0);
+  }
+
+  void waitsForNoReaderBeyondTheDeadline() {
+    Host host;
+    std::atomic<int> told{0};
+    FrameWriter writer(host.theirs, [&told] { ++told; });
+    // Nobody reads: the socket is full at some time.
+    std::thread sending([&writer] {
+      const std::string text(std::size_t{1} << 20, 'x');
+      while (writer.send(Failure{Failure::Kind::kFailed, text}).ok()) {
+      }
+    });
+    QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
+    writer.giveUpAt(std::chrono::steady_clock::now());
+    sending.join();
     QCOMPARE(told.load(), 1);
   }
 };

@@ -1,9 +1,12 @@
 #include "probe/call_sites/call_site_namer.h"
 
 #include <iterator>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "probe/call_sites/own_process.h"
+#include "probe/stream/guest_thread.h"
 #include "probe/stream/take_definitions.h"
 
 namespace highwater::probe {
@@ -19,15 +22,31 @@ void append(std::deque<CallSiteDefinition>& to, Definitions&& from) {
 void CallSiteNamer::lookUpNew() {
   if (!sites_.hasNew()) return;
   const std::lock_guard lock(mutex_);
-  if (stopping_) {
-    Definitions unnamed;
-    sites_.takeNewUnnamed(unnamed);
-    append(ready_, std::move(unnamed));
-    return;
-  }
+  if (stopping_) return giveNoNames();
   busy_ = true;
-  if (!thread_.joinable()) thread_ = std::thread([this] { run(); });
+  if (!thread_.joinable() && !startThread()) return giveNoNames();
   wake_.notify_one();
+}
+
+bool CallSiteNamer::startThread() {
+  try {
+    thread_ = startGuestThread([this] { run(); },
+                               [this](const std::string&) {
+                                 const std::lock_guard lock(mutex_);
+                                 giveNoNames();
+                               });
+    return true;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+void CallSiteNamer::giveNoNames() {
+  stopping_ = true;
+  busy_ = false;
+  Definitions unnamed;
+  sites_.takeNewUnnamed(unnamed);
+  append(ready_, std::move(unnamed));
 }
 
 bool CallSiteNamer::isBusy() {

@@ -38,6 +38,10 @@ class CallSiteNamer {
  private:
   void run();
   void lookUpAll(std::unique_lock<std::mutex>& lock);
+  /// False where the system gives no thread.
+  [[nodiscard]] bool startThread();
+  /// Defines all call sites that wait, and all later ones, as unknown. With `mutex_` held.
+  void giveNoNames();
   void endThread();
 
   CallSites& sites_;

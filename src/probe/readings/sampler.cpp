@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <string>
+
+#include "probe/stream/guest_thread.h"
 
 namespace highwater::probe {
 namespace {
@@ -50,7 +53,11 @@ Sampler::~Sampler() {
 }
 
 void Sampler::start() {
-  thread_ = std::thread([this, startNs = recorder_.now()] { run(startNs); });
+  thread_ = startGuestThread([this, startNs = recorder_.now()] { run(startNs); },
+                             [this](const std::string& why) {
+                               recorder_.mark(events::MarkerKind::Note, recorder_.step(), 0, 0,
+                                              "memory is not sampled any more: " + why);
+                             });
 }
 
 void Sampler::stop() {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -14,21 +15,24 @@
 namespace highwater::probe {
 namespace {
 
-ssize_t writeSome(int fd, std::span<const std::uint8_t> bytes) {
+using std::chrono::milliseconds;
+
+// How often a write that waits looks whether it still should.
+constexpr milliseconds kLookEvery{200};
+
 #ifdef MSG_NOSIGNAL
-  const ssize_t sent = ::send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-  if (sent >= 0 || errno != ENOTSOCK) return sent;
+constexpr int kSendFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+#else
+constexpr int kSendFlags = MSG_DONTWAIT;
 #endif
-  return ::write(fd, bytes.data(), bytes.size());
-}
 
 }  // namespace
 
 FrameWriter::FrameWriter(int fd, std::function<void()> onHostGone)
-    : fd_(fd), onHostGone_(std::move(onHostGone)) {
+    : own_(fd), onHostGone_(std::move(onHostGone)) {
 #ifdef SO_NOSIGPIPE
   const int on = 1;
-  ::setsockopt(fd_, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);  // fails on a pipe, which is fine
+  ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);  // fails on a pipe, which is fine
 #endif
 }
 
@@ -45,19 +49,52 @@ Result<void> FrameWriter::send(const Message& message) {
     gone_.store(true, std::memory_order_release);
   }
   const std::string reason = std::strerror(errno);
-  if (onHostGone_) onHostGone_();
+  noteGone();
   return Error{ErrorCode::kEnded, "the host is gone: " + reason};
+}
+
+void FrameWriter::breakOff() {
+  gone_.store(true, std::memory_order_release);
+  noteGone();
+}
+
+void FrameWriter::noteGone() {
+  if (!told_.exchange(true) && onHostGone_) onHostGone_();
+}
+
+void FrameWriter::giveUpAt(std::chrono::steady_clock::time_point deadline) {
+  deadline_.store(deadline, std::memory_order_relaxed);
+}
+
+ssize_t FrameWriter::writeSome(std::span<const std::uint8_t> bytes) const {
+  if (!own_.isOurs()) {
+    errno = EBADF;
+    return -1;
+  }
+  // Only a socket can be written to without waiting, whatever flags others have set on it.
+  return own_.isSocket() ? ::send(own_.get(), bytes.data(), bytes.size(), kSendFlags)
+                         : ::write(own_.get(), bytes.data(), bytes.size());
+}
+
+bool FrameWriter::waitForReader() const {
+  const auto left = std::chrono::ceil<milliseconds>(deadline_.load(std::memory_order_relaxed) -
+                                                    std::chrono::steady_clock::now());
+  if (left <= milliseconds{0} || hostGone()) {
+    errno = ETIMEDOUT;
+    return false;
+  }
+  pollfd waiting{own_.get(), POLLOUT, 0};
+  const auto wait = static_cast<int>(std::min(left, kLookEvery).count());
+  return ::poll(&waiting, 1, wait) >= 0 || errno == EINTR;
 }
 
 bool FrameWriter::writeAll(std::span<const std::uint8_t> bytes) {
   while (!bytes.empty()) {
-    const ssize_t n = writeSome(fd_, bytes);
+    const ssize_t n = writeSome(bytes);
     if (n >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
     } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-      // Another process that shares the descriptor made it non-blocking, as ssh does.
-      pollfd waiting{fd_, POLLOUT, 0};
-      if (::poll(&waiting, 1, -1) < 0 && errno != EINTR) return false;
+      if (!waitForReader()) return false;
     } else if (errno != EINTR) {
       return false;
     }

@@ -1,6 +1,9 @@
 #include "probe/stream/sender.h"
 
 #include <algorithm>
+#include <string>
+
+#include "probe/stream/guest_thread.h"
 
 namespace highwater::probe {
 namespace {
@@ -18,7 +21,7 @@ Sender::~Sender() {
 }
 
 void Sender::start() {
-  thread_ = std::thread([this] { run(); });
+  thread_ = startGuestThread([this] { run(); }, [this](const std::string&) { writer_.breakOff(); });
 }
 
 void Sender::stop() {
