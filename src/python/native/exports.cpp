@@ -8,6 +8,7 @@
 #include <charconv>
 #include <chrono>
 #include <deque>
+#include <exception>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -73,11 +74,47 @@ ScriptProbe* ofTrainingThread() {
   return probe && isTrainingThread() ? probe : nullptr;
 }
 
+/// The probe that broke off; its threads run until hw_stop().
+std::atomic<ScriptProbe*> broken{nullptr};
+
 void forgetInChild() {
-  if (ScriptProbe* probe = running.exchange(nullptr)) {
-    probe->forget();
-    forgotten = probe;
+  ScriptProbe* probe = running.exchange(nullptr);
+  if (!probe) probe = broken.exchange(nullptr);
+  if (!probe) return;
+  probe->forget();
+  forgotten = probe;
+}
+
+/// Calls `f` with the probe, if there is one. Nothing that is thrown there leaves this library: it
+/// ends the watching, and the script trains on. Anything but an exception of C++, such as the
+/// unwinding of a thread that Python ends, passes.
+template <typename F>
+void withProbe(ScriptProbe* probe, F&& f) {
+  if (!probe) return;
+  try {
+    f(*probe);
+  } catch (const std::exception& error) {
+    try {
+      if (running.exchange(nullptr) == probe) broken = probe;
+      probe->breakOff(error.what());
+    } catch (const std::exception&) {  // no memory to say it
+    }
   }
+}
+
+/// The text that `f` returns, or what it throws; valid until the next call with the same `kept`.
+template <typename F>
+const char* textFrom(std::string& kept, F&& f) {
+  try {
+    kept = f();
+  } catch (const std::exception& error) {
+    try {
+      kept = error.what();
+    } catch (const std::exception&) {
+      return "out of memory";
+    }
+  }
+  return kept.c_str();
 }
 
 std::vector<std::string> linesOf(std::string_view text) {
@@ -102,6 +139,16 @@ std::string jsonNumber(double value) {
   return {text.data(), done.ptr};
 }
 
+/// The text between the quotes of a JSON string.
+std::string jsonText(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '"' || c == '\\') escaped += '\\';
+    escaped += static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+  }
+  return escaped;
+}
+
 std::string jsonOf(const ScriptControl::Order& order) {
   using Kind = ScriptControl::Order::Kind;
   switch (order.kind) {
@@ -113,6 +160,8 @@ std::string jsonOf(const ScriptControl::Order& order) {
       return R"(["empty_cache", null])";
     case Kind::kLevel:
       return R"(["level", ")" + std::string(probeLevelKey(order.level)) + R"("])";
+    case Kind::kTell:
+      return R"(["tell", ")" + jsonText(order.text) + R"("])";
     case Kind::kKnob:
       return R"(["set_knob", [)" + std::to_string(order.knob) + ", " + jsonNumber(order.value) +
              "]]";
@@ -126,25 +175,30 @@ std::string jsonOf(const ScriptControl::Order& order) {
 
 void hw_prepare(const char* script, const char* library_folders, const char* simulated_device,
                 const char* level) {
-  preparedOptions.script = script;
-  preparedOptions.simulatedDevice = simulated_device;
-  const events::ProbeLevel known = probeLevelFromKey(level);
-  if (known != events::ProbeLevel::None) preparedOptions.level = known;
-  setLibraryFolders(linesOf(library_folders));
+  static std::string ignored;
+  (void)textFrom(ignored, [&] {
+    preparedOptions.script = script;
+    preparedOptions.simulatedDevice = simulated_device;
+    const events::ProbeLevel known = probeLevelFromKey(level);
+    if (known != events::ProbeLevel::None) preparedOptions.level = known;
+    setLibraryFolders(linesOf(library_folders));
+    return std::string();
+  });
 }
 
 const char* hw_start() {
   static std::string problem;
-  if (running) return "a probe runs in this process already";
-  if (ScriptProbe* parents = std::exchange(forgotten, nullptr)) parents->stopObserving();
-  trainingThread = std::this_thread::get_id();
-  auto probe = ScriptProbe::start(preparedOptions);
-  problem = probe ? std::string() : probe.error().message;
-  if (!probe) return problem.c_str();
-  running = probe->release();
-  static const int registered = ::pthread_atfork(nullptr, nullptr, &forgetInChild);
-  (void)registered;
-  return "";
+  return textFrom(problem, [] {
+    if (running) return std::string("a probe runs in this process already");
+    if (ScriptProbe* parents = std::exchange(forgotten, nullptr)) parents->stopObserving();
+    trainingThread = std::this_thread::get_id();
+    auto probe = ScriptProbe::start(preparedOptions);
+    if (!probe) return probe.error().message;
+    running = probe->release();
+    static const int registered = ::pthread_atfork(nullptr, nullptr, &forgetInChild);
+    (void)registered;
+    return std::string();
+  });
 }
 
 const char* hw_connect(const char* socket, const char* token_file) {
@@ -153,17 +207,27 @@ const char* hw_connect(const char* socket, const char* token_file) {
   if (!probe) return "no probe runs in this process";
   // An open phase ends on the thread that began it.
   if (!probe->isInPhase()) trainingThread = std::this_thread::get_id();
-  const auto connected = probe->connect({socket, token_file});
-  problem = connected ? std::string() : connected.error().message;
+  problem = "out of memory";
+  withProbe(probe, [&](ScriptProbe& it) {
+    try {
+      const auto connected = it.connect({socket, token_file});
+      problem = connected ? std::string() : connected.error().message;
+    } catch (const std::exception& error) {
+      problem = std::string("Highwater's threads cannot run: ") + error.what();
+      throw;
+    }
+  });
   return problem.c_str();
 }
 
 void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms) {
   ScriptProbe* probe = running.exchange(nullptr);
-  if (!probe) return;
-  ofThread().modules.clear();
-  ofThread().watched.reset();
-  probe->stop(interrupted, error, std::chrono::milliseconds(limit_ms));
+  if (!probe) probe = broken.exchange(nullptr);
+  withProbe(probe, [&](ScriptProbe& it) {
+    ofThread().modules.clear();
+    ofThread().watched.reset();
+    it.stop(interrupted, error, std::chrono::milliseconds(limit_ms));
+  });
 }
 
 bool hw_is_running() {
@@ -171,7 +235,7 @@ bool hw_is_running() {
 }
 
 void hw_enter_module(const char* name) {
-  if (ScriptProbe* probe = running) ofThread().enter(*probe, name);
+  withProbe(running, [name](ScriptProbe& probe) { ofThread().enter(probe, name); });
 }
 
 void hw_leave_module() {
@@ -179,46 +243,47 @@ void hw_leave_module() {
 }
 
 void hw_begin_phase(const char* key) {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->beginPhase(key);
+  withProbe(ofTrainingThread(), [key](ScriptProbe& probe) { probe.beginPhase(key); });
 }
 
 void hw_end_phase() {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->endPhase();
+  withProbe(ofTrainingThread(), [](ScriptProbe& probe) { probe.endPhase(); });
 }
 
 void hw_begin_step(std::uint64_t step, bool late) {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->beginStep(clamped(step), late);
+  withProbe(ofTrainingThread(), [&](ScriptProbe& probe) { probe.beginStep(clamped(step), late); });
 }
 
 void hw_end_step(std::uint64_t step, std::uint64_t batch, std::uint64_t length,
                  std::uint64_t micro_steps, bool late) {
-  if (ScriptProbe* probe = ofTrainingThread()) {
-    probe->endStep(clamped(step), clamped(batch), clamped(length), clamped(micro_steps), late);
-  }
+  withProbe(ofTrainingThread(), [&](ScriptProbe& probe) {
+    probe.endStep(clamped(step), clamped(batch), clamped(length), clamped(micro_steps), late);
+  });
 }
 
 void hw_note_step_begin() {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->noteStepBegin();
+  withProbe(ofTrainingThread(), [](ScriptProbe& probe) { probe.noteStepBegin(); });
 }
 
 void hw_note_step_end() {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->noteStepEnd();
+  withProbe(ofTrainingThread(), [](ScriptProbe& probe) { probe.noteStepEnd(); });
 }
 
 void hw_watch_thread() {
-  ScriptProbe* probe = running;
-  if (probe && !ofThread().watched) ofThread().watched.emplace(probe->recorder());
+  withProbe(running, [](ScriptProbe& probe) {
+    if (!ofThread().watched) ofThread().watched.emplace(probe.recorder());
+  });
 }
 
 void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  std::uint64_t parameters, std::uint64_t batch, std::uint64_t length) {
-  if (ScriptProbe* probe = running) {
-    probe->describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length)});
-  }
+  withProbe(running, [&](ScriptProbe& probe) {
+    probe.describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length)});
+  });
 }
 
 void hw_mark(const char* text) {
-  if (ScriptProbe* probe = running) probe->mark(text);
+  withProbe(running, [text](ScriptProbe& probe) { probe.mark(text); });
 }
 
 const char* hw_offer_knob(const char* name, int kind, double value, double minimum, double maximum,
@@ -226,44 +291,49 @@ const char* hw_offer_knob(const char* name, int kind, double value, double minim
   static std::string problem;
   ScriptProbe* probe = running;
   if (!probe) return "";
-  const auto kindOfKnob = static_cast<ScriptKnob::Kind>(kind);
-  problem = probe->offer(
-      {name, kindOfKnob, value, minimum, maximum, linesOf(choices), declared_at, warning});
-  return problem.c_str();
+  return textFrom(problem, [&] {
+    const auto kindOfKnob = static_cast<ScriptKnob::Kind>(kind);
+    return probe->offer(
+        {name, kindOfKnob, value, minimum, maximum, linesOf(choices), declared_at, warning});
+  });
 }
 
 void hw_knob_turned(std::uint64_t knob, double value) {
-  if (ScriptProbe* probe = running) probe->knobTurned(static_cast<std::size_t>(knob), value);
+  withProbe(running,
+            [&](ScriptProbe& probe) { probe.knobTurned(static_cast<std::size_t>(knob), value); });
 }
 
 void hw_cut_step() {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->cutStep();
+  withProbe(ofTrainingThread(), [](ScriptProbe& probe) { probe.cutStep(); });
 }
 
 void hw_set_paused(bool paused) {
-  if (ScriptProbe* probe = ofTrainingThread()) probe->setPaused(paused);
+  withProbe(ofTrainingThread(), [paused](ScriptProbe& probe) { probe.setPaused(paused); });
 }
 
 void hw_set_level(const char* level) {
-  ScriptProbe* probe = ofTrainingThread();
-  const events::ProbeLevel known = probeLevelFromKey(level);
-  if (!probe || known == events::ProbeLevel::None) return;
-  probe::Recorder& recorder = probe->recorder();
-  if (known == recorder.level()) return;
-  recorder.mark(events::MarkerKind::ProbeLevel, recorder.step() + 1,
-                static_cast<double>(recorder.level()), static_cast<double>(known));
-  recorder.setLevel(known);
+  withProbe(ofTrainingThread(), [level](ScriptProbe& probe) {
+    const events::ProbeLevel known = probeLevelFromKey(level);
+    probe::Recorder& recorder = probe.recorder();
+    if (known == events::ProbeLevel::None || known == recorder.level()) return;
+    recorder.mark(events::MarkerKind::ProbeLevel, recorder.step() + 1,
+                  static_cast<double>(recorder.level()), static_cast<double>(known));
+    recorder.setLevel(known);
+  });
 }
 
 const char* hw_poll_commands() {
   static std::string text;
-  ScriptProbe* probe = ofTrainingThread();
-  if (!probe) return nullptr;
+  // A probe that broke off still has to say so.
+  ScriptProbe* probe = running.load();
+  if (!probe) probe = broken.load();
+  if (!probe || !isTrainingThread()) return nullptr;
   text.clear();
-  for (const ScriptControl::Order& each : probe->control().take()) {
-    text += (text.empty() ? "[" : ", ") + jsonOf(each);
-  }
-  if (text.empty()) return nullptr;
-  text += "]";
-  return text.c_str();
+  withProbe(probe, [](ScriptProbe& it) {
+    for (const ScriptControl::Order& each : it.control().take()) {
+      text += (text.empty() ? "[" : ", ") + jsonOf(each);
+    }
+    if (!text.empty()) text += "]";
+  });
+  return text.empty() ? nullptr : text.c_str();
 }

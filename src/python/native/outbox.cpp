@@ -1,10 +1,16 @@
 #include "python/native/outbox.h"
 
+#include <string>
 #include <utility>
+
+#include "probe/stream/guest_thread.h"
 
 namespace highwater::python {
 
-Outbox::Outbox(probe::FrameWriter& writer) : writer_(writer), thread_([this] { run(); }) {}
+Outbox::Outbox(probe::FrameWriter& writer)
+    : writer_(writer),
+      thread_(probe::startGuestThread([this] { run(); },
+                                      [this](const std::string&) { writer_.breakOff(); })) {}
 
 Outbox::~Outbox() {
   stop();

@@ -14,7 +14,8 @@ namespace highwater::python {
 /// host that does not read. Any thread.
 class Outbox {
  public:
-  /// `writer` is not owned and must outlive the outbox.
+  /// `writer` is not owned and must outlive the outbox. Throws std::system_error where the system
+  /// gives no thread.
   explicit Outbox(probe::FrameWriter& writer);
   ~Outbox();  ///< stop()
 

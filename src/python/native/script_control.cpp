@@ -44,7 +44,7 @@ std::string ScriptControl::carryOut(const SetScriptKnob& change) {
   if (found == knobs_.end()) return "the script has no such knob";
   if (!isValueOf(*found, change.value)) return "the script allows " + allowedText(*found);
   const auto index = static_cast<std::size_t>(found - knobs_.begin());
-  orders_.push_back({Order::Kind::kKnob, {}, index, change.value});
+  orders_.push_back({.kind = Order::Kind::kKnob, .knob = index, .value = change.value});
   return {};
 }
 
@@ -68,11 +68,12 @@ bool ScriptControl::waitForWelcome(std::chrono::milliseconds limit) {
   return welcomed_ && !gone_;
 }
 
-void ScriptControl::hostGone() {
+void ScriptControl::hostGone(std::string why) {
   const std::lock_guard lock(mutex_);
-  gone_ = true;
+  if (std::exchange(gone_, true)) return;
   orders_.clear();
   order(Order::Kind::kResume);
+  if (!why.empty()) orders_.push_back({.kind = Order::Kind::kTell, .text = std::move(why)});
   changed_.notify_all();
 }
 

@@ -21,8 +21,9 @@ class ScriptControl final : public process::CommandTarget {
   /// Blocks until the host has accepted the connection; false where it has not within `limit`, or
   /// is gone.
   [[nodiscard]] bool waitForWelcome(std::chrono::milliseconds limit);
-  /// Notes that nobody directs the script any more: it is resumed, and trains on.
-  void hostGone();
+  /// Notes that nobody directs the script any more: it is resumed, and trains on. `why` is for its
+  /// user to read; "": whoever ended Highwater knows.
+  void hostGone(std::string why = {});
 
   /// The level from now on, and after one for some steps.
   void setLevel(events::ProbeLevel level);
@@ -33,19 +34,20 @@ class ScriptControl final : public process::CommandTarget {
 
   /// What the script has to do.
   struct Order {
-    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kKnob };
+    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kKnob, kTell };
     Kind kind = Kind::kStop;
     events::ProbeLevel level = events::ProbeLevel::None;  ///< of kLevel
     std::size_t knob = 0;                                 ///< of kKnob: which one
     double value = 0;                                     ///< of kKnob: what to set it to
+    std::string text{};                                   ///< of kTell: print it for the user
   };
   /// Returns the orders since the last call, oldest first.
   [[nodiscard]] std::vector<Order> take();
 
  private:
-  void order(Order::Kind kind) { orders_.push_back({kind, {}, 0, 0}); }
+  void order(Order::Kind kind) { orders_.push_back({.kind = kind}); }
   void orderLevel(events::ProbeLevel level) {
-    orders_.push_back({Order::Kind::kLevel, level, 0, 0});
+    orders_.push_back({.kind = Order::Kind::kLevel, .level = level});
   }
   [[nodiscard]] std::string carryOut(const SetScriptKnob& change);
   [[nodiscard]] std::string carryOut(const SetProbeLevel& change);

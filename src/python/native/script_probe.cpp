@@ -1,19 +1,17 @@
 #include "python/native/script_probe.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <limits>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "core/event_kinds.h"
 #include "core/knobs.h"
 #include "core/names.h"
+#include "core/plain_text.h"
 #include "core/version.h"
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
@@ -31,33 +29,12 @@ constexpr auto kAcceptedWithin = std::chrono::seconds(10);
 // A process that builds an optimizer and never trains must not keep what it does without limit.
 constexpr std::uint32_t kMostKeptPhases = 4096;
 
-/// Shuts a socket down after a time, so that a host that does not read cannot hold up the exit.
-class Deadline {
- public:
-  Deadline(int socket, std::chrono::milliseconds limit)
-      : thread_([this, socket, limit] {
-          std::unique_lock lock(mutex_);
-          if (!changed_.wait_for(lock, limit, [this] { return done_; })) {
-            ::shutdown(socket, SHUT_RDWR);
-          }
-        }) {}
-  ~Deadline() {
-    {
-      const std::lock_guard lock(mutex_);
-      done_ = true;
-    }
-    changed_.notify_all();
-    thread_.join();
-  }
-  Deadline(const Deadline&) = delete;
-  Deadline& operator=(const Deadline&) = delete;
+// A name of the script's own may be empty; an event without a name would be one of ours.
+constexpr std::string_view kUnnamed = "(unnamed)";
 
- private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool done_ = false;
-  std::thread thread_;
-};
+std::string asName(std::string_view text) {
+  return std::string(cutText(text, wire::kMaxNameBytes));
+}
 
 /// The phase of a key; None for a name of the user's own.
 events::Phase phaseOf(std::string_view key) {
@@ -91,18 +68,19 @@ ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
 }
 
 Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
-  auto connection = process::openConnection(host, -1);
+  const auto connection = process::openConnection(host, -1);
   if (!connection) return connection.error();
-  connection_ = std::move(*connection);
-  writer_.emplace(connection_->writeFd, [this] { control_.hostGone(); });
-  const auto hello = process::helloOf(device_, recorder_.clock(), connection_->token,
+  socket_ = wire::OwnDescriptor(connection->writeFd);
+  folder_ = host.socket.parent_path();
+  writer_.emplace(connection->writeFd, [this] { onHostGone(); });
+  const auto hello = process::helloOf(device_, recorder_.clock(), connection->token,
                                       process::knownWorkStart(device_));
   if (!writer_->send(hello)) {
     return Error{ErrorCode::kEnded, "Highwater has closed the connection"};
   }
   startReading();
   if (!control_.waitForWelcome(kAcceptedWithin)) {
-    ::shutdown(connection_->readFd, SHUT_RDWR);  // else the host would wait for the training
+    socket_.shutDown();  // else the host would wait for the training
     return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
   }
   {
@@ -121,14 +99,37 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
 void ScriptProbe::startReading() {
   process::CommandReader::Callbacks callbacks;
   callbacks.answer = [this](const CommandResult& result) { (void)writer_->send(result).ok(); };
-  callbacks.hostGone = [this] { control_.hostGone(); };
-  callbacks.protocolViolation = [this](const std::string&) {
-    ::shutdown(connection_->readFd, SHUT_RDWR);
-    control_.hostGone();
+  callbacks.hostGone = [this] { onHostGone(); };
+  callbacks.protocolViolation = [this](const std::string& what) {
+    breakOff("Highwater sent what this version does not understand: " + what);
   };
-  reader_ = std::make_unique<process::CommandReader>(connection_->readFd, control_, false,
+  reader_ = std::make_unique<process::CommandReader>(socket_.get(), control_, false,
                                                      std::move(callbacks));
   reader_->start();
+}
+
+void ScriptProbe::onHostGone() {
+  if (socket_.isOurs()) {
+    socket_.shutDown();  // the other direction too
+    return control_.hostGone();
+  }
+  leaveSign("closed", "step " + std::to_string(recorder_.step()));
+  control_.hostGone(
+      "the program has closed the connection to Highwater, as code does that closes all "
+      "descriptors; from here on nothing is recorded");
+}
+
+void ScriptProbe::leaveSign(const char* sign, const std::string& text) const {
+  // It is there already, or the folder is gone: then nobody reads it.
+  (void)::symlink(text.c_str(), (folder_ / sign).c_str());
+}
+
+void ScriptProbe::breakOff(const std::string& why) {
+  probe::OpObserver::silence();
+  control_.hostGone("from here on nothing is recorded: " + why);
+  if (!folder_.empty()) leaveSign("broken", why);
+  socket_.shutDown();
+  if (writer_) writer_->breakOff();
 }
 
 void ScriptProbe::stopObserving() {
@@ -138,10 +139,10 @@ void ScriptProbe::stopObserving() {
 
 void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit) {
   stopObserving();
+  if (sampler_) sampler_->stop();
   if (!sender_) return;
   if (open_) recordStep(open_->workedUntilNs);
-  sampler_->stop();
-  const Deadline deadline(connection_->writeFd, limit);
+  writer_->giveUpAt(std::chrono::steady_clock::now() + limit);
   sendDescription();
   outbox_->stop();
   sender_->stop();
@@ -154,7 +155,7 @@ void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::mi
 
 void ScriptProbe::forget() noexcept {
   probe::OpObserver::silence();
-  if (connection_) ::close(connection_->writeFd);
+  socket_.close();
 }
 
 void ScriptProbe::forgetKept() {
@@ -176,13 +177,13 @@ void ScriptProbe::describe(Model model) {
 }
 
 void ScriptProbe::sendDescription() {
-  if (std::exchange(described_, true)) return;
+  if (!outbox_ || std::exchange(described_, true)) return;
   RunDescription run;
-  run.workload = options_.script;
+  run.workload = asName(options_.script);
   run.ownScript = true;
-  run.model = model_.name;
-  run.optimizer = model_.optimizer;
-  run.dtype = model_.dtype;
+  run.model = asName(model_.name);
+  run.optimizer = asName(model_.optimizer);
+  run.dtype = asName(model_.dtype);
   run.parameters = model_.parameters;
   run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
                std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
@@ -280,7 +281,9 @@ void ScriptProbe::beginPhase(std::string_view key) {
   OpenPhase next = around;  // a call of the model in an evaluation is a part of it
   if (key != kEvaluationSpan || !around.evaluates) {
     next = {phaseOf(key), kNoId, around.evaluates || key == kEvaluationSpan, false};
-    if (next.phase == events::Phase::None) next.name = recorder_.names().internBulk(key);
+    if (next.phase == events::Phase::None) {
+      next.name = recorder_.names().internBulk(key.empty() ? kUnnamed : key);
+    }
   }
   suspendPhase();
   if (next.evaluates && !around.evaluates) cutStep();

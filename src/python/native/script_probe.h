@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "process/connection.h"
 #include "python/native/outbox.h"
 #include "python/native/script_control.h"
+#include "wire/own_descriptor.h"
 
 namespace highwater::python {
 
@@ -41,11 +43,15 @@ class ScriptProbe {
   [[nodiscard]] static Result<std::unique_ptr<ScriptProbe>> start(const ScriptOptions& options);
   /// Connects to the host that listens at `socket`, and sends what was kept. Fails with the errors
   /// of process::openConnection(), and with kEnded where the host does not accept within 10 s; what
-  /// follows is then not recorded.
+  /// follows is then not recorded. Throws std::system_error where the system gives no thread:
+  /// breakOff() then.
   [[nodiscard]] Result<void> connect(const process::SocketConnection& host);
   /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
   /// ends the probe's threads. A host that does not read is given up after `limit`.
   void stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit);
+  /// Observes and sends nothing any more, because of an error of ours; the script trains on. The
+  /// reason is said once, by the next command that the script takes and at the end by the host.
+  void breakOff(const std::string& why);
   /// After fork(), in the child: nothing is observed, and the connection is closed.
   void forget() noexcept;
   /// Ends the observing alone.
@@ -103,6 +109,9 @@ class ScriptProbe {
  private:
   ScriptProbe(const ScriptOptions& options, DeviceReport device);
   void startReading();
+  void onHostGone();
+  /// Leaves a sign for the host in the folder of its socket, as Window.note() in _attach.py does.
+  void leaveSign(const char* sign, const std::string& text) const;
   /// Forgets what was kept for a host, other than marks.
   void forgetKept();
   void sendDescription();
@@ -113,7 +122,8 @@ class ScriptProbe {
   DeviceReport device_;
   ScriptControl control_;
   probe::Recorder recorder_;
-  std::optional<process::Connection> connection_;  ///< from connect() on
+  wire::OwnDescriptor socket_;    ///< from connect() on
+  std::filesystem::path folder_;  ///< of the host's socket, from connect() on
   std::optional<probe::FrameWriter> writer_;
   std::unique_ptr<probe::CounterSource> counters_;
   std::unique_ptr<process::CommandReader> reader_;
