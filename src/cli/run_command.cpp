@@ -99,7 +99,7 @@ class ScriptRun final : public QObject {
   void onScriptEnded() {
     programId = 0;  // the system may give the number to another process
     if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
-    session_->programHasEnded({script_.exitCode(), script_.signal()});
+    session_->programHasEnded({script_.exitCode(), script_.signal()}, script_.whyLeft());
   }
 
   void quitWhenAllEnded() {
@@ -112,8 +112,7 @@ class ScriptRun final : public QObject {
   void conclude() {
     if (!store_.run()) {
       output_.discard();
-      printError(session_ ? "nothing was recorded: the training did not complete a step"
-                          : "nothing was recorded: " + script_.whyNothingTrained());
+      printError("nothing was recorded: " + whyNothingWasRecorded());
       return;
     }
     if (auto closed = output_.close(); !closed) printError(output_.errorText());
@@ -121,10 +120,24 @@ class ScriptRun final : public QObject {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
+    if (const RunEnd& end = *session_->end(); !isAsPlanned(end)) {
+      say("Its end    " + end.message + '\n');
+    }
     const bool onCpu = store_.hello() && store_.hello()->device.selected == "cpu";
     if (kHasSimulation && !simulated_ && onCpu) {
       say("The training ran on the CPU: " + std::string(session::kSimulationHint) + '\n');
     }
+  }
+
+  /// The process that trained had connected, or not.
+  [[nodiscard]] std::string whyNothingWasRecorded() const {
+    if (!session_ || !script_.whyUnwatched().empty()) return script_.whyNothingTrained();
+    const RunEnd& end = *session_->end();
+    return isAsPlanned(end) ? "the training did not complete a step" : end.message;
+  }
+
+  static bool isAsPlanned(const RunEnd& end) {
+    return end.reason == RunEnd::Reason::kFinished || end.reason == RunEnd::Reason::kStopped;
   }
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }

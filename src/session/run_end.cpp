@@ -9,6 +9,9 @@ namespace {
 
 using Reason = RunEnd::Reason;
 
+// The end of a connection and that of its process are seen one after the other, in any order.
+constexpr std::chrono::milliseconds kRanOn{1000};
+
 /// "text in step 31, …", or the text alone before the first step.
 std::string withPosition(const std::string& text, const RunFacts& facts) {
   const std::string where = facts.position.text();
@@ -85,6 +88,14 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
   if (!lastLine.isEmpty()) end.message += "; its last line: " + lastLine.toStdString();
 }
 
+/// The process that trained has ended its connection and run on.
+void endLeft(const RunFacts& facts, const std::string& what, RunEnd& end) {
+  end.reason = Reason::kExited;
+  if (facts.exit) end.exitCode = facts.exit->exitCode;
+  end.message = withPosition(facts.program.toStdString() + ' ' + what, facts) +
+                "; what it did after that is not recorded";
+}
+
 /// Nothing of the user's program has connected.
 void endUnwatched(const RunFacts& facts, RunEnd& end) {
   const std::string program = facts.program.toStdString() + ' ' + howItEnded(*facts.exit);
@@ -126,6 +137,8 @@ void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
         withPosition(program + " was asked to stop and " + howItEnded(*facts.exit), facts);
   } else if (!facts.greeted && facts.exit->signal == 0) {
     endBeforeHello(facts, end);
+  } else if (facts.ranOnFor && *facts.ranOnFor >= kRanOn) {
+    endLeft(facts, "closed its connection to Highwater", end);
   } else if (facts.exit->signal != 0) {
     end.reason = Reason::kCrashed;
     end.message = withPosition(program + ' ' + howItEnded(*facts.exit), facts);
@@ -153,6 +166,8 @@ RunEnd runEndFrom(const RunFacts& facts) {
     end.reason = Reason::kProtocolViolation;
     end.message = withPosition(
         program + " broke the protocol (" + facts.violation->toStdString() + ")", facts);
+  } else if (!facts.whyLeft.empty()) {
+    endLeft(facts, facts.whyLeft, end);
   } else if (facts.goodbye) {
     endWithGoodbye(facts, end);
   } else if (facts.failure) {

@@ -26,14 +26,17 @@ struct RunFacts {
   bool stopRequested = false;
   std::optional<std::chrono::milliseconds> silentFor;      ///< hung: no message for this long
   std::optional<std::chrono::milliseconds> notStoppedFor;  ///< ended by Highwater after a stop
-  std::optional<ProcessExit> exit;                         ///< absent if attached
+  /// What the process of a script did to its connection: "replaced itself by another program".
+  std::string whyLeft;
+  std::optional<std::chrono::milliseconds> ranOnFor;  ///< a script, after its connection had ended
+  std::optional<ProcessExit> exit;                    ///< absent if attached
   TrainingPosition position;
   QStringList lastLines;
 };
 
 /// Decides how a run ended and describes it in one sentence for the user. The first of these facts
-/// that is set decides: notStarted, violation, goodbye, failure, refusedKnobs, silentFor, aborted;
-/// otherwise the exit of the process.
+/// that is set decides: notStarted, violation, whyLeft, goodbye, failure, refusedKnobs, silentFor,
+/// aborted; otherwise the exit of the process.
 [[nodiscard]] RunEnd runEndFrom(const RunFacts& facts);
 
 }  // namespace highwater::session

@@ -1,5 +1,6 @@
 #include "session/script_process.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <QFileInfo>
@@ -8,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <utility>
 
 #include "core/refused_dtype.h"
@@ -272,15 +274,34 @@ Result<void> ScriptProcess::start() {
   // The program has its own; the relay ends when nobody has them open.
   relay_.out.reset();
   relay_.err.reset();
-  if (!started) {
-    return failure(program.toStdString() +
-                   " cannot be started: " + process_->errorString().toStdString());
-  }
+  if (!started) return failure(program.toStdString() + " cannot be started: " + whyNotStarted());
   return {};
+}
+
+/// QProcess says of a lack of descriptors that there is no such file.
+std::string ScriptProcess::whyNotStarted() const {
+  const UniqueFd another(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  return another.valid() ? process_->errorString().toStdString() : std::strerror(errno);
 }
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {
   return endpoint_->take();
+}
+
+std::string ScriptProcess::whyUnwatched() const {
+  return endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
+}
+
+std::string ScriptProcess::whyLeft() const {
+  if (endpoint_->hasSign(QStringLiteral("exec"))) {
+    return "replaced itself by another program (exec)";
+  }
+  if (endpoint_->hasSign(QStringLiteral("closed"))) {
+    return "closed its connection to Highwater (as code does that closes all descriptors)";
+  }
+  const QString broken = endpoint_->textOfSign(QStringLiteral("broken"));
+  if (broken.isEmpty()) return {};
+  return "is not watched any more because of an error in Highwater (" + broken.toStdString() + ")";
 }
 
 std::string ScriptProcess::whyNothingTrained() const {

@@ -60,6 +60,11 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
   /// Why nothing trained, for the user: how far the program's Python processes came.
   [[nodiscard]] std::string whyNothingTrained() const;
+  /// Why a process that trained was not watched, as it said itself; "": none said so.
+  [[nodiscard]] std::string whyUnwatched() const;
+  /// What the process that trained did to its connection before its end, for the user, after the
+  /// program's name: "replaced itself by another program (exec)". "": nothing that is known.
+  [[nodiscard]] std::string whyLeft() const;
   /// The id of the program's process; 0 before start() and after its end.
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// Sends the program a signal, while it runs.
@@ -91,6 +96,7 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] Result<void> hearOutput();
   void readOutput();
   void conclude();
+  [[nodiscard]] std::string whyNotStarted() const;
 
   ScriptOptions options_;
   Output output_;

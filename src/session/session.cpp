@@ -1,5 +1,6 @@
 #include "session/session.h"
 
+#include <QElapsedTimer>
 #include <QTimer>
 #include <algorithm>
 #include <csignal>
@@ -54,6 +55,7 @@ class Session::Private final : public QObject {
   void launch();
   void startScript();
   void onScriptEnded();
+  void noteProgramEnded(ProcessExit exit, std::string whyLeft);
   void connectTo(UniqueFd socket, std::string token);
   void onMessage(std::span<const std::uint8_t> frame, const Message& message);
   void onHello(const Hello& greeting);
@@ -106,6 +108,7 @@ class Session::Private final : public QObject {
   std::optional<Activity> activity;  ///< while the run lives
   std::uint32_t stepsAtStop = 0;     ///< that had ended when the stop was asked for
   QTimer watchTimer, stopTimer, exitTimer;
+  QElapsedTimer sinceConnection;  ///< since the connection has ended
 };
 
 void Session::Private::start() {
@@ -174,13 +177,19 @@ void Session::Private::startScript() {
 }
 
 void Session::Private::onScriptEnded() {
-  facts.exit = ProcessExit{script->exitCode(), script->signal()};
+  noteProgramEnded({script->exitCode(), script->signal()}, script->whyLeft());
   facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
   emit q->programEnded();
   if (!channel) return conclude();
   // A process that the program has left behind may hold the connection open.
   awaitExit();
   concludeIfOver();
+}
+
+void Session::Private::noteProgramEnded(ProcessExit exit, std::string whyLeft) {
+  facts.exit = exit;
+  facts.whyLeft = std::move(whyLeft);
+  if (sinceConnection.isValid()) facts.ranOnFor = milliseconds(sinceConnection.elapsed());
 }
 
 void Session::Private::connectTo(UniqueFd socket, std::string token) {
@@ -195,6 +204,7 @@ void Session::Private::connectTo(UniqueFd socket, std::string token) {
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
     connectionOver = true;
+    sinceConnection.start();
     awaitExit();
     concludeIfOver();
   });
@@ -436,9 +446,9 @@ void Session::expectProgram(const QString& program) {
   d_->programExpected = true;
 }
 
-void Session::programHasEnded(ProcessExit exit) {
+void Session::programHasEnded(ProcessExit exit, const std::string& whyLeft) {
   if (d_->machine.state() == State::kEnded) return;
-  d_->facts.exit = exit;
+  d_->noteProgramEnded(exit, whyLeft);
   d_->awaitExit();
   d_->concludeIfOver();
 }
