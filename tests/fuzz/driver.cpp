@@ -2,8 +2,6 @@
 // seeds, or one made before, with some changes. It knows nothing of coverage. It takes libFuzzer's
 // options and folders. usage: fuzz_NAME [-runs=N] [-max_total_time=SECONDS] [-seed=N] FOLDER...
 
-#include <sanitizer/common_interface_defs.h>
-
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +15,9 @@
 
 #include "fuzz_target.h"
 #include "stream_mutator.h"
+
+/// Of the sanitizers' runtime (sanitizer/common_interface_defs.h); absent in a build without them.
+extern "C" [[gnu::weak]] void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
 
@@ -78,7 +79,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: no seeds; name their folder\n", argv[0]);
     return 2;
   }
-  __sanitizer_set_death_callback(&keepCurrent);
+  if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(&keepCurrent);
   for (const Bytes& each : corpus) {
     current = each;
     LLVMFuzzerTestOneInput(current.data(), current.size());

@@ -1,6 +1,5 @@
 // A batch of a recording behind its checksum: what a file can hold that zstd finds sound.
 
-#include <QByteArray>
 #include <cstdlib>
 
 #include "fuzz_target.h"
