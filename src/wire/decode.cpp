@@ -27,6 +27,12 @@ std::vector<std::string> texts(
   return all;
 }
 
+/// FlatBuffers' verifier checks where the length of a vector of structs is, and not the structs.
+template <typename T>
+bool isAligned(const flatbuffers::Vector<const T*>* events) {
+  return events == nullptr || reinterpret_cast<std::uintptr_t>(events->Data()) % alignof(T) == 0;
+}
+
 template <typename T>
 std::span<const T> structs(const flatbuffers::Vector<const T*>* events) {
   if (events == nullptr || events->size() == 0) return {};
@@ -126,7 +132,9 @@ Result<Message> decodeBody(const fb::Definitions& t) {
 Result<Message> decodeBody(const fb::EventBatch& t) {
   EventBatch m;
   m.completeUpToNs = t.complete_up_to_ns();
-#define HIGHWATER_READ(Event, member, field, loss, name) m.member = structs(t.field());
+#define HIGHWATER_READ(Event, member, field, loss, name)                                  \
+  if (!isAligned(t.field())) return malformed("the " name " of a batch are not aligned"); \
+  m.member = structs(t.field());
   HIGHWATER_EVENT_KINDS(HIGHWATER_READ)
 #undef HIGHWATER_READ
   return Message(m);

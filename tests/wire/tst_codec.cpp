@@ -177,6 +177,30 @@ class TestCodec : public QObject {
     QVERIFY(refused > 5'000);
   }
 
+  /// Found by tests/fuzz: an offset that is wrong by four passes FlatBuffers' verifier.
+  void refusesUnalignedEvents() {
+    const test::GoodBatch batch;
+    const FrameBytes good = encode(batch.view());
+    int refused = 0;
+    for (std::size_t at = 0; at + 4 <= good.size(); at += 4) {
+      for (const int by : {-4, 4}) {
+        FrameBytes frame = good;
+        std::uint32_t offset = 0;
+        std::memcpy(&offset, &frame[at], 4);
+        offset += static_cast<std::uint32_t>(by);
+        std::memcpy(&frame[at], &offset, 4);
+        const auto decoded = decode(frame);
+        if (!decoded) ++refused;
+        const auto* read = decoded ? std::get_if<EventBatch>(&*decoded) : nullptr;
+        if (!read) continue;
+        read->forEachKind([](const auto& events) {
+          QVERIFY(reinterpret_cast<std::uintptr_t>(events.data()) % 8 == 0);
+        });
+      }
+    }
+    QVERIFY(refused > 0);
+  }
+
   void refusesShortAndUnalignedFrames() {
     QVERIFY(!decode({}));
     FrameBytes frame = encode(test::hello());
