@@ -4,28 +4,28 @@ from __future__ import annotations
 import os
 import sys
 
+from . import _live
+
 SIMULATED = "HIGHWATER_SCRIPT_SIMMPS"
 SOCKET, TOKEN = "HIGHWATER_SCRIPT_SOCKET", "HIGHWATER_SCRIPT_TOKEN"
 ATTACH_FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "attach")
 
-_hooks = None
 
-
-def torch_imported(torch) -> None:
-    """Called once `import torch` has finished, where the environment names a window."""
+def torch_imported(torch, variables=os.environ) -> None:
+    """Called once `import torch` has finished, where the environment `variables` names a window."""
     from ._hooks import Hooks
-    global _hooks
+    _live.environment = variables
     load_simulated_device(torch)
-    if _hooks is None:
-        window = Window(os.environ.get(SOCKET, ""), os.environ.get(TOKEN, ""))
+    if _live.hooks is None:
+        window = Window(variables.get(SOCKET, ""), variables.get(TOKEN, ""))
         window.note("torch")
-        _hooks = Hooks(torch, window, make_probe)
-        _hooks.watch_for_training()
+        _live.hooks = Hooks(torch, window, make_probe)
+        _live.hooks.watch_for_training()
 
 
 def load_simulated_device(torch) -> None:
     """Makes "mps" the simulated device, where the environment asks for it."""
-    library = os.environ.get(SIMULATED, "")
+    library = _live.environment.get(SIMULATED, "")
     if not library or torch.backends.mps.is_built():
         return
     from . import _simulated
@@ -35,12 +35,13 @@ def load_simulated_device(torch) -> None:
 
 def attach_now() -> str:
     """Attaches this process without waiting for a sign of training. Returns why it failed, else ""."""
-    if SOCKET not in os.environ and _hooks is None:
+    if SOCKET not in os.environ and _live.hooks is None:
         return ("no Highwater window waits for this process. Start it by `highwater run --record FILE -- python "
                 "train.py`, or a notebook's server by `highwater run --record FILE -- jupyter notebook`")
     import torch
-    torch_imported(torch)
-    return _hooks.attach(quiet=True)
+    if _live.hooks is None:  # where an import hook of the script's own has imported it
+        torch_imported(torch)
+    return _live.hooks.attach(quiet=True)
 
 
 def make_probe():
@@ -126,8 +127,9 @@ class Window:
 def tell(text: str) -> None:
     """Prints for the user; a closed stderr is no reason to fail."""
     try:
-        print(f"Highwater: {text}", file=sys.stderr, flush=True)
-    except (OSError, ValueError, AttributeError):
+        sys.stderr.write(f"Highwater: {text}\n")  # the script may have replaced print()
+        sys.stderr.flush()
+    except Exception:  # of whatever the script has put there
         pass
 
 

@@ -1,8 +1,19 @@
-"""The training that is watched in this process, or None. Kept apart so that reading it imports nothing."""
+"""What all copies of this package in a process share. Kept apart so that reading it imports nothing.
+
+Highwater attaches by a copy under a name of its own (see attach/sitecustomize.py); `import highwater` in the script
+may load another one.
+"""
 import os
 import sys
 
+sys.modules[__name__] = sys.modules.setdefault("highwater-shared", sys.modules[__name__])
+
+# The training that is watched in this process, or None.
 training = None
+# The hooks of this process, once PyTorch is imported.
+hooks = None
+# Where Highwater's own variables are read: those that the process began with, as far as that is known.
+environment = os.environ
 # What the script has declared before its training began, by name: (value, bounds, line). None where no
 # Highwater waits for this process.
 early_knobs = {} if "HIGHWATER_SCRIPT_SOCKET" in os.environ else None
@@ -10,14 +21,16 @@ early_knobs = {} if "HIGHWATER_SCRIPT_SOCKET" in os.environ else None
 
 def declare_early(name, value, bounds):
     """Keeps a knob for the training that is to begin."""
-    if early_knobs is not None and name not in early_knobs:
-        early_knobs[name] = value, bounds, line_of_script()
+    try:
+        if early_knobs is not None and name not in early_knobs:
+            early_knobs[name] = value, bounds, line_of_script()
+    except Exception:  # a name of a type that no knob has
+        pass
 
 
 def line_of_script() -> str:
     """Where the script called into this package: "train.py:33"."""
-    package = os.path.dirname(__file__)
     frame = sys._getframe(1)
-    while frame is not None and os.path.dirname(frame.f_code.co_filename) == package:
+    while frame is not None and frame.f_globals.get("__package__") in ("highwater", "highwater-attached"):
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

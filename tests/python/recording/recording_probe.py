@@ -6,8 +6,9 @@ import sys
 import threading
 
 import torch
-from highwater import _dynamo
-from highwater._probe import Probe
+
+# Highwater's own package; `highwater` may be another one, of the script's.
+_dynamo, _probe = (sys.modules[f"highwater-attached.{name}"] for name in ("_dynamo", "_probe"))
 
 
 def make_probe():
@@ -16,7 +17,7 @@ def make_probe():
     return RecordingProbe(os.environ["HIGHWATER_TEST_LOG"]), ""
 
 
-class RecordingProbe(Probe):
+class RecordingProbe(_probe.Probe):
     def __init__(self, path):
         # Each line is written at once: a process may end by os._exit.
         self._file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)

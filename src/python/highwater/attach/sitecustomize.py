@@ -2,61 +2,124 @@
 
 Imports only what the interpreter has loaded anyway, since most of these processes never train.
 """
+import _frozen_importlib
+import atexit
 import os
 import sys
-from _frozen_importlib_external import PathFinder
+from _frozen_importlib_external import PathFinder, spec_from_file_location
+from _thread import get_ident
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
-_PACKAGES = os.path.dirname(os.path.dirname(_FOLDER))
+_PACKAGE = os.path.dirname(_FOLDER)
+# No import statement can have this name, so a package `highwater` of the user's own is no obstacle.
+_ATTACHED = "highwater-attached"
+# The script may remove its variables.
+_ENVIRONMENT = {name: value for name, value in os.environ.items() if name.startswith("HIGHWATER_")}
+_SOCKET = _ENVIRONMENT.get("HIGHWATER_SCRIPT_SOCKET", "")
+# Python 3.10 and 3.11 also ask finders that have only find_module.
+_find_by_module = getattr(_frozen_importlib, "_find_spec_legacy", lambda finder, name, path: None)
 
 
 def _note(sign, text="-"):
     """Tells `highwater run`, as `_attach.Window.note` does, how far this program came; it looks if nothing trains."""
-    socket = os.environ.get("HIGHWATER_SCRIPT_SOCKET", "")
     try:
-        if socket:
-            os.symlink(text, os.path.join(os.path.dirname(socket), sign))
-    except OSError:
+        os.symlink(text, os.path.join(os.path.dirname(_SOCKET), sign))
+    except (OSError, ValueError):
         pass
 
 
 class _Finder:
-    """Finds torch as the other finders do, and is told when its import has finished.
+    """Finds torch as the finders behind it do, and is told when its import has finished.
 
-    Also finds the package `highwater` that this file belongs to, installed or not.
+    Also finds the package `highwater` that this file belongs to, where the script has no other of that name. It stays
+    where it is: another thread may be walking through `sys.meta_path`.
     """
 
+    def __init__(self):
+        self._asking = set()
+        self._torch_was_imported = False
+
     def find_spec(self, name, path=None, target=None):
-        if name == "highwater":
-            return PathFinder.find_spec(name, [_PACKAGES])
-        if name != "torch":
+        if name != "highwater" and (name != "torch" or self._torch_was_imported):
             return None
-        for finder in list(sys.meta_path):
-            spec = None if finder is self else finder.find_spec(name, path, target)
+        question = name, get_ident()
+        if question in self._asking:  # by a finder that asks all others
+            return None
+        self._asking.add(question)
+        try:
+            spec = self._find_behind(name, path, target)
+        finally:
+            self._asking.discard(question)
+        if name == "highwater":
+            return spec or PathFinder.find_spec(name, [os.path.dirname(_PACKAGE)])
+        if spec is None:
+            _note("no-torch", sys.executable)
+        elif hasattr(spec.loader, "exec_module"):
+            try:
+                # Asking for the spec, as importlib.util.find_spec does, imports nothing; only the loader does.
+                spec.loader = _Loader(spec.loader, self.torch_imported)
+            except Exception:
+                pass  # a spec that cannot be changed
+        return spec
+
+    def _find_behind(self, name, path, target):
+        finders = list(sys.meta_path)
+        while finders and finders.pop(0) is not self:
+            pass
+        for finder in finders:
+            if hasattr(finder, "find_spec"):
+                spec = finder.find_spec(name, path, target)
+            else:
+                spec = _find_by_module(finder, name, path)
             if spec is not None:
-                return self._watched(spec)
-        _note("no-torch", sys.executable)
+                return spec
         return None
 
-    def _watched(self, spec):
-        loader = spec.loader
-        run = getattr(loader, "exec_module", None)
-        if run is None:
-            return spec
-
-        def exec_module(module):
-            del loader.exec_module
-            run(module)
+    def torch_imported(self, torch):
+        self._torch_was_imported = True
+        try:
+            self.package("_attach").torch_imported(torch, _ENVIRONMENT)
+        except Exception as error:
+            _note("unwatched", f"{error!r:.500}")
             try:
-                from highwater._attach import torch_imported
-                torch_imported(module)
-            except Exception as error:
-                print(f"Highwater: cannot watch this PyTorch: {error!r}", file=sys.stderr)
-            sys.meta_path.remove(self)
+                sys.stderr.write(f"Highwater: cannot watch this PyTorch: {error!r}\n")
+            except Exception:
+                pass  # of whatever the script has put there
 
-        # Asking for the spec, as importlib.util.find_spec does, imports nothing; only this call does.
-        loader.exec_module = exec_module
-        return spec
+    @staticmethod
+    def package(module):
+        """The module of that name in the package that this file belongs to."""
+        if _ATTACHED not in sys.modules:
+            _frozen_importlib._load(spec_from_file_location(
+                _ATTACHED, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE]))
+        __import__(f"{_ATTACHED}.{module}")
+        return sys.modules[f"{_ATTACHED}.{module}"]
+
+    def note_end(self):
+        """Python ends."""
+        if "torch" in sys.modules and not self._torch_was_imported:
+            _note("missed")
+
+
+class _Loader:
+    """Loads a module as `loader` does, in all else is as `loader`, and calls `imported(module)` afterwards."""
+
+    def __init__(self, loader, imported):
+        self._loader = loader
+        self._imported = imported
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def exec_module(self, module):
+        for owner, name in ((getattr(module, "__spec__", None), "loader"), (module, "__loader__")):
+            if getattr(owner, name, None) is self:
+                setattr(owner, name, self._loader)
+        self._loader.exec_module(module)
+        self._imported(module)
+
+    # Tracebacks leave out the import system's frames, and so this one.
+    exec_module.__code__ = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
 
 
 def _run_the_users_own():
@@ -65,12 +128,13 @@ def _run_the_users_own():
     spec = PathFinder.find_spec("sitecustomize", sys.path)
     if spec is None or spec.loader is None:
         return
-    from _frozen_importlib import module_from_spec
-    module = sys.modules["sitecustomize"] = module_from_spec(spec)
+    module = sys.modules["sitecustomize"] = _frozen_importlib.module_from_spec(spec)
     spec.loader.exec_module(module)
 
 
-if os.environ.get("HIGHWATER_SCRIPT_SOCKET"):
+if _SOCKET:
     _note("python")
-    sys.meta_path.insert(0, _Finder())
+    _finder = _Finder()
+    sys.meta_path.insert(0, _finder)
+    atexit.register(_finder.note_end)
 _run_the_users_own()
