@@ -34,27 +34,21 @@ class phase:
 
     def __enter__(self):
         self._training = _live.training
-        if self._training is not None:
-            self._training.begin_phase(str(self._name))
+        _tell(self._training, "begin_phase", self._name)
         return self
 
     def __exit__(self, *_):
-        if self._training is not None:
-            self._training.end_phase()
+        _tell(self._training, "end_phase")
 
 
 def mark(text):
     """Puts a marker with `text` on the window's time axis."""
-    training = _live.training
-    if training is not None:
-        training.probe.mark(str(text))
+    _tell(_live.training, "mark", text)
 
 
 def step():
     """Ends a training step here. From the first call on, only this ends steps; no other rule does."""
-    training = _live.training
-    if training is not None:
-        training.close_step()
+    _tell(_live.training, "close_step")
 
 
 def start():
@@ -66,3 +60,13 @@ def start():
     problem = attach_now()
     if problem:
         raise RuntimeError(f"Highwater: {problem}")
+
+
+def _tell(training, what, *values):
+    """Calls the method `what` of a training. An error of Highwater's is none of the script's."""
+    if training is None:
+        return
+    try:
+        getattr(training, what)(*values)
+    except Exception as error:
+        training.give_up(error)

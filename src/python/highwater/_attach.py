@@ -150,6 +150,11 @@ def clean_environment() -> None:
     rest = [path for path in paths if path != ATTACH_FOLDER]
     if rest != paths:
         if rest:
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8 for what knows no NUL, nor half of a surrogate pair: both are replaced."""
+    return text.replace("\0", " ").encode(errors="replace")
+
+
             os.environ["PYTHONPATH"] = os.pathsep.join(rest)
         else:
             del os.environ["PYTHONPATH"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 import threading
 import weakref
 
+from ._attach import encoded
+
 
 class Root:
     """A module that was called from outside of any module: a model, or a loss."""
@@ -59,7 +61,7 @@ class ModuleNames:
         if top is not None:
             for child, path in _paths(unwrapped(top)).items():
                 root.names.setdefault(child, path)
-        return root.names.setdefault(id(module), type(module).__name__.encode())
+        return root.names.setdefault(id(module), encoded(type(module).__name__))
 
     def _make_root(self, module) -> Root:
         for owner in self._candidates():
@@ -68,7 +70,7 @@ class ModuleNames:
                 if id(module) in names:
                     return Root(module, type(unwrapped(owner)).__name__, names[id(module)], names)
         model = type(unwrapped(module)).__name__
-        return Root(module, model, model.encode(), _paths(unwrapped(module)))
+        return Root(module, model, encoded(model), _paths(unwrapped(module)))
 
     def _candidates(self):
         known = [*reversed(self._owners), *(root.ref for root in self._roots.values())]
@@ -90,7 +92,7 @@ _WRAPPERS = {"OptimizedModule": "_orig_mod", "DataParallel": "module", "Distribu
 
 
 def _paths(top) -> dict[int, bytes]:
-    return {id(module): (path or type(module).__name__).encode() for path, module in top.named_modules()}
+    return {id(module): encoded(path or type(module).__name__) for path, module in top.named_modules()}
 
 
 def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:

@@ -9,6 +9,8 @@ import site
 import sys
 import sysconfig
 
+from . import _live
+from ._attach import encoded
 
 # The knobs that Highwater offers by itself.
 LOADER_BATCH = "dataloader_batch_size"
@@ -154,9 +156,9 @@ class NativeProbe(Probe):
 
     def start(self):
         prepare = self._bind("prepare", *[ctypes.c_char_p] * 4)
-        prepare(_bytes(script_name()), _bytes("\n".join(library_folders())),
-                _bytes(os.environ.get("HIGHWATER_SCRIPT_SIMMPS", "")),
-                _bytes(os.environ.get("HIGHWATER_SCRIPT_LEVEL", "")))
+        prepare(encoded(script_name()), os.fsencode("\n".join(library_folders())),
+                os.fsencode(_live.environment.get("HIGHWATER_SCRIPT_SIMMPS", "")),
+                encoded(_live.environment.get("HIGHWATER_SCRIPT_LEVEL", "")))
         function = self._starting.hw_start
         function.restype = ctypes.c_char_p
         return (function() or b"").decode(errors="replace")
@@ -165,24 +167,24 @@ class NativeProbe(Probe):
         function = self._starting.hw_connect
         function.argtypes = [ctypes.c_char_p, ctypes.c_char_p]
         function.restype = ctypes.c_char_p
-        return (function(_bytes(socket_path), _bytes(token)) or b"").decode(errors="replace")
+        return (function(os.fsencode(socket_path), os.fsencode(token)) or b"").decode(errors="replace")
 
     def stop(self, limit_ms=1000):
         function = self._starting.hw_stop
         function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
         interrupted = isinstance(_last_error(), KeyboardInterrupt)
         text = "" if interrupted else uncaught_error(_MOST_ERROR_BYTES)
-        function(interrupted, _bytes(text), limit_ms)
+        function(interrupted, encoded(text), limit_ms)
 
     def describe(self, text):
         self._facts.update(json.loads(text))
         known = self._facts.get
-        self._describe(_bytes(known("model") or ""), _bytes(known("optimizer") or ""),
-                       _bytes(known("dtype") or ""), known("parameters") or 0, known("batch_guess") or 0,
+        self._describe(encoded(known("model") or ""), encoded(known("optimizer") or ""),
+                       encoded(known("dtype") or ""), known("parameters") or 0, known("batch_guess") or 0,
                        known("length_guess") or 0)
 
     def mark(self, text):
-        self._mark(_bytes(text))
+        self._mark(encoded(text))
 
     def add_knob(self, text):
         knob = json.loads(text)
@@ -203,8 +205,8 @@ class NativeProbe(Probe):
         except ValueError:
             return f"{example!r} is none of its choices"
         lines = "\n".join(str(choice).replace("\n", " ") or " " for choice in choices or ())
-        problem = self._offer_knob(_bytes(knob["name"]), kind, value, least, most, _bytes(lines),
-                                   _bytes(knob.get("declared_at", "")), _bytes(knob.get("warning", "")))
+        problem = self._offer_knob(encoded(knob["name"]), kind, value, least, most, encoded(lines),
+                                   encoded(knob.get("declared_at", "")), encoded(knob.get("warning", "")))
         if not problem:
             self._knobs.append(knob)
         return (problem or b"").decode(errors="replace")
@@ -215,7 +217,7 @@ class NativeProbe(Probe):
                 self._knob_turned(index, _number(knob, value))
 
     def set_level(self, name):
-        self._set_level(_bytes(name))
+        self._set_level(encoded(name))
 
     def poll_commands(self):
         """hw_poll_commands returns null, or a JSON list of pairs that lives until its next call."""
@@ -277,11 +279,11 @@ def _text_with_line(error: BaseException, most_bytes: int) -> str:
 
 def _shortened(text: str, most_bytes: int) -> str:
     """`text` in at most `most_bytes` bytes of UTF-8, without NUL and lone surrogates."""
-    encoded = text.replace("\0", " ").encode(errors="replace")
-    if len(encoded) <= most_bytes:
-        return encoded.decode()
+    whole = encoded(text)
+    if len(whole) <= most_bytes:
+        return whole.decode()
     end = "\u2026"
-    return encoded[:most_bytes - len(end.encode())].decode(errors="ignore") + end
+    return whole[:most_bytes - len(end.encode())].decode(errors="ignore") + end
 
 
 def is_notebook() -> bool:
@@ -297,7 +299,22 @@ def script_name() -> str:
     spec = getattr(main, "__spec__", None)
     if spec is not None and spec.name != "__main__":
         return f"-m {spec.name.removesuffix('.__main__')}"
-    return os.path.basename(getattr(main, "__file__", "") or sys.argv[0] or "python")
+    return os.path.basename(getattr(main, "__file__", "") or first_argument() or "python")
+
+
+def script_path() -> str:
+    """The path of what runs, or "" where it is no file."""
+    path = first_argument()
+    try:
+        return os.path.abspath(path) if path else ""
+    except OSError:  # the working folder was deleted
+        return path
+
+
+def first_argument() -> str:
+    """sys.argv[0], which a script may have removed."""
+    first = next(iter(getattr(sys, "argv", None) or ()), "")
+    return first if isinstance(first, str) else ""
 
 
 def library_folders() -> list[str]:
@@ -306,7 +323,8 @@ def library_folders() -> list[str]:
     folders = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"],
                *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.path.abspath(__file__))}
     # PyTorch may lie in another environment's folder, which a .pth file adds to the path.
-    folders |= {path for path in sys.path if os.path.basename(path) in ("site-packages", "dist-packages")}
+    folders |= {path for path in sys.path
+                if isinstance(path, str) and os.path.basename(path) in ("site-packages", "dist-packages")}
     if "torch" in sys.modules:
         folders.add(os.path.dirname(sys.modules["torch"].__file__))
     return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
@@ -315,7 +333,3 @@ def library_folders() -> list[str]:
 def _number(knob, value) -> float:
     """The value of a knob as the library knows it: of a choice its index. ValueError: it is no choice."""
     return knob["choices"].index(value) if "choices" in knob else value
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode(errors="surrogateescape")

@@ -8,7 +8,7 @@ import threading
 import time
 import weakref
 
-from ._attach import tell
+from ._attach import encoded, tell
 from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
@@ -123,7 +123,7 @@ class Training(StepListener):
             with Uncompiled(self.torch):
                 return self._names.add_missing(call[3], module)
         except Exception:  # of the model's own named_modules()
-            return type(module).__name__.encode(errors="replace")
+            return encoded(type(module).__name__)
 
     def enter_owner(self, module) -> None:
         """A method that affects all modules below `module` is called; it calls itself for each of them."""
@@ -347,10 +347,10 @@ class Training(StepListener):
         self._rule.close()
         self._tell_steps_by("script")
 
-    def begin_phase(self, name: str) -> None:
+    def begin_phase(self, name) -> None:
         """A phase that the script names begins."""
         self._end_evaluation()
-        self.probe.begin_phase(name.encode(errors="replace"))
+        self.probe.begin_phase(encoded(text_of(name)))
 
     def end_phase(self) -> None:
         """The phase that the script named last ends."""
@@ -361,6 +361,10 @@ class Training(StepListener):
         if what != self._steps_by and self._steps_by != "script":
             self._steps_by = what
             self.describe(steps_by=what)
+
+    def mark(self, text) -> None:
+        """The script puts a marker."""
+        self.probe.mark(text_of(text))
 
     # The window
 
@@ -469,5 +473,13 @@ def make_is_faking(torch):
                                  torch._C._TorchDispatchModeKey.FAKE)
 
     def is_faking() -> bool:
+def text_of(value) -> str:
+    """What the script gave as a text. Without Highwater nothing asks it for one, so it must not fail here."""
+    try:
+        return str(value)
+    except Exception:
+        return f"<{type(value).__name__}>"
+
+
         return tracing_state() is not None or mode(fake) is not None
     return is_faking
