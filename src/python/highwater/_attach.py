@@ -70,35 +70,44 @@ class Window:
     def __init__(self, socket: str, token: str):
         self._socket, self._token = socket, token
         self._folder = os.path.dirname(socket)
+        self._refused: OSError | None = None
 
     def note(self, sign: str, text: str = "-") -> bool:
         """Leaves a sign for the window, which says what it saw where nothing trained. Returns whether it is new.
         Of the text it keeps MOST_SIGN_BYTES bytes of UTF-8."""
+        return self._leave(sign, text) is None
+
+    def _leave(self, sign: str, text: str = "-") -> OSError | None:
+        """As `note`; returns why the sign could not be left."""
         if not self._folder:
-            return False
-        # Bytes, because the encoding of file names may be ASCII; a link's text ends at a NUL.
-        link = text.encode(errors="replace").replace(b"\0", b" ")[:MOST_SIGN_BYTES]
+            return FileNotFoundError()
         try:
-            os.symlink(link, os.fsencode(os.path.join(self._folder, sign)))
+            # Bytes, because the encoding of file names may be ASCII.
+            os.symlink(encoded(text)[:MOST_SIGN_BYTES], os.fsencode(os.path.join(self._folder, sign)))
+        except OSError as error:
+            return error
+        return None
+
+    def take_back(self, sign: str) -> None:
+        """Undoes `note`."""
+        try:
+            os.unlink(os.path.join(self._folder, sign))
         except OSError:
-            return False
-        return True
+            pass
 
     def is_taken(self) -> bool:
         """Whether a process is watched already."""
         return os.path.lexists(os.path.join(self._folder, "watched"))
 
     def claim(self) -> bool:
-        """Makes this process the one that is watched, for all others to see. False where another was faster, or
-        Highwater has ended."""
-        return self.note("watched", str(os.getpid()))
+        """Makes this process the one that is watched, for all others to see. `refusal` says why where it returns
+        False."""
+        self._refused = self._leave("watched", str(os.getpid()))
+        return self._refused is None
 
     def give_back(self) -> None:
         """Undoes `claim`: another process may be luckier."""
-        try:
-            os.unlink(os.path.join(self._folder, "watched"))
-        except OSError:
-            pass
+        self.take_back("watched")
 
     def connect(self, probe) -> str:
         """Connects the probe to the window. Returns why that failed, else ""."""
@@ -106,6 +115,14 @@ class Window:
 
     def refusal(self) -> str:
         """Why this process cannot claim."""
+        error = self._refused
+        if isinstance(error, PermissionError):
+            return (f"this process runs as another user (uid {os.geteuid()}) than the one that started Highwater, and "
+                    "may not open its socket")
+        if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            return "Highwater has ended"
+        if error is not None and not isinstance(error, FileExistsError):
+            return f"{self._folder} cannot be written: {error.strerror}"
         try:
             process = os.readlink(os.path.join(self._folder, "watched"))
         except OSError:
@@ -120,7 +137,7 @@ class Window:
 
     def tell_once(self, text: str) -> None:
         """Prints for the user what only the first of many processes has to say."""
-        if self.note("told") or not os.path.isdir(self._folder):
+        if not isinstance(self._leave("told"), FileExistsError):
             tell(text)
 
 
@@ -131,6 +148,11 @@ def tell(text: str) -> None:
         sys.stderr.flush()
     except Exception:  # of whatever the script has put there
         pass
+
+
+def encoded(text: str) -> bytes:
+    """`text` as UTF-8 for what knows no NUL, nor half of a surrogate pair: both are replaced."""
+    return text.replace("\0", " ").encode(errors="replace")
 
 
 def environment(socket: str, token: str, base=os.environ) -> dict[str, str]:
@@ -150,11 +172,6 @@ def clean_environment() -> None:
     rest = [path for path in paths if path != ATTACH_FOLDER]
     if rest != paths:
         if rest:
-def encoded(text: str) -> bytes:
-    """`text` as UTF-8 for what knows no NUL, nor half of a surrogate pair: both are replaced."""
-    return text.replace("\0", " ").encode(errors="replace")
-
-
             os.environ["PYTHONPATH"] = os.pathsep.join(rest)
         else:
             del os.environ["PYTHONPATH"]
