@@ -1,6 +1,10 @@
 """The native part's build: found PyTorch, cache, lock, and errors, with a compiler of the test's."""
+import contextlib
+import fcntl
+import io
 import os
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -79,16 +83,121 @@ class Build(unittest.TestCase):
             file.write("newer")
         self.assertNotEqual(_library.find_library()[0], path)
 
-    def test_two_at_once_build_once(self):
+    def cached(self):
+        """The path that the library has in the cache."""
+        return os.path.join(_library.cache_folder(), _library.cache_name(self.torch, self.native))
+
+    def test_a_build_by_another_process_is_not_waited_for(self):
+        os.makedirs(_library.cache_folder())
+        with open(self.cached() + ".lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            print(os.getpid(), file=lock, flush=True)
+            self.assertRegex(_library.find_library()[1], rf"process {os.getpid()} is building .* the next run will have it")
+            lock.truncate(0)
+            self.assertIn("another process holds ", _library.find_library()[1])
+        self.assertEqual(self.calls(), [])
+        self.assertEqual(_library.find_library(), (self.cached(), ""))
+
+    def test_while_one_builds(self):
+        """The lock says who builds, from the first command of the compiler on."""
+        go = os.path.join(self.folder, "go")
+        with open(os.environ["CXX"], "a+") as file:
+            file.seek(0)
+            text = file.read().replace("exit 0", f"while [ ! -e '{go}' ]; do sleep 0.01; done")
+            file.truncate(0)
+            file.write(text)
         found = []
-        threads = [threading.Thread(target=lambda: found.append(_library.find_library())) for _ in range(3)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        self.assertEqual(len(set(found)), 1)
-        self.assertEqual(found[0][1], "")
+        thread = threading.Thread(target=lambda: found.append(_library.find_library()))
+        thread.start()
+        while not self.calls():
+            self.assertTrue(thread.is_alive())
+        self.assertIn("the next run will have it", _library.find_library()[1])
+        open(go, "w").close()
+        thread.join()
+        self.assertEqual(found, [(self.cached(), "")])
         self.assertEqual(len(self.calls()), 2)
+
+    def test_is_for_this_user_only(self):
+        before = os.umask(0)
+        self.addCleanup(os.umask, before)
+        path, problem = _library.find_library()
+        self.assertEqual(problem, "")
+        folder = os.path.dirname(path)
+        self.assertEqual(stat.S_IMODE(os.stat(folder).st_mode), 0o700)
+        self.assertEqual({stat.S_IMODE(entry.stat().st_mode) for entry in os.scandir(folder)}, {0o600})
+
+    def test_a_loose_folder_is_closed(self):
+        os.makedirs(_library.cache_folder())
+        os.chmod(_library.cache_folder(), 0o777)
+        self.assertEqual(_library.find_library()[1], "")
+        self.assertEqual(stat.S_IMODE(os.stat(_library.cache_folder()).st_mode), 0o700)
+
+    @unittest.skipUnless(os.geteuid() == 0, "only root can give a file away")
+    def test_what_others_own_is_not_used(self):
+        path, _ = _library.find_library()
+        os.chown(path, 65534, 65534)
+        self.assertFalse(_library.is_sound(path))
+        os.chown(os.path.dirname(path), 65534, 65534)
+        self.assertEqual(_library.find_library(), (
+            "", f"the cache folder {os.path.dirname(path)} belongs to another user (uid 65534). Remove it, or name "
+                "another by XDG_CACHE_HOME"))
+
+    def test_what_is_not_as_it_was_built_is_built_again(self):
+        path, _ = _library.find_library()
+        good = open(path, "rb").read()
+
+        def replace_by_link():
+            os.rename(path, f"{path}.kept")
+            os.symlink(f"{path}.kept", path)
+
+        def write(name, content):
+            with open(name, "wb") as file:
+                file.write(content)
+
+        for damage in (lambda: write(path, b""), lambda: write(path, good[:-1]), lambda: write(path, b"x" + good[1:]),
+                       lambda: os.chmod(path, 0o666), lambda: os.remove(f"{path}.sha256"), replace_by_link,
+                       lambda: (os.remove(path), os.mkfifo(path, 0o600)),
+                       lambda: write(f"{path}.sha256", b"7 wrong")):
+            damage()
+            self.assertFalse(_library.is_sound(path))
+            self.assertFalse(_library.readiness(self.native)[2])
+            self.assertEqual(_library.find_library(), (path, ""))
+            self.assertTrue(_library.is_sound(path))
+            self.assertTrue(stat.S_ISREG(os.lstat(path).st_mode))
+            self.assertEqual(open(path, "rb").read(), good)
+
+    def test_links_are_not_followed(self):
+        """The log and the lock are written; what a link there leads to is not."""
+        os.makedirs(_library.cache_folder())
+        victim = os.path.join(self.folder, "victim")
+        for end in (".lock", ".log"):
+            with open(victim, "w") as file:
+                file.write("mine")
+            os.symlink(victim, self.cached() + end)
+            self.assertIn("cannot write the cache folder", _library.find_library()[1])
+            self.assertEqual(open(victim).read(), "mine")
+            os.remove(self.cached() + end)
+
+    def test_leftovers_of_killed_builds_are_removed(self):
+        dead = subprocess.Popen([sys.executable, "-c", ""])
+        dead.wait()
+        os.makedirs(_library.cache_folder())
+        left = [f"{self.cached()}.{dead.pid}{end}" for end in ("", ".o", ".sha256")]
+        kept = [f"{self.cached()}.{os.getpid()}.sha", f"{self.cached()}.{os.getppid()}.o", self.cached() + ".old"]
+        for path in left + kept:
+            open(path, "w").close()
+        _library.find_library()
+        self.assertEqual([path for path in left + kept if os.path.exists(path)], kept)
+
+    def test_a_compiler_that_cannot_be_started(self):
+        with open(os.environ["CXX"], "w") as file:
+            file.write("#!/no/such/shell")
+        self.assertIn("compiler cannot be started: No such file", _library.find_library()[1])
+
+    def test_without_stderr(self):
+        with mock.patch.object(sys, "stderr", None), contextlib.redirect_stdout(io.StringIO()) as out:
+            self.assertEqual(_library.find_library()[1], "")
+        self.assertEqual(out.getvalue(), "")
 
     def test_failure_names_the_log(self):
         self.use_compiler(1)

@@ -31,7 +31,7 @@ def examine():
         found["origin"] = "prebuilt"
     else:
         cached = os.path.join(_library.cache_folder(), _library.cache_name(torch, native))
-        found["origin"] = "cached" if os.path.exists(cached) else "built"
+        found["origin"] = "cached" if _library.is_sound(cached) else "built"
     path, found["problem"] = _library.find_library()
     if found["problem"]:
         del found["origin"]

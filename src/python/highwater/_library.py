@@ -1,7 +1,8 @@
 """Builds and caches the native part for the PyTorch of this interpreter.
 
 A library that was built for one PyTorch loads into another and seems to work, so its file is named after all
-that it depends on, and nothing else is ever loaded.
+that it depends on, and nothing else is ever loaded. It runs inside the user's program, so it is loaded only where
+nobody else can have written it, and where it is as it was when it was built.
 """
 from __future__ import annotations
 
@@ -16,15 +17,20 @@ import platform
 import re
 import shlex
 import shutil
+import stat
 import subprocess
 import sys
 import time
 from typing import NamedTuple
 
+from . import _live
+from ._attach import tell
+
 NATIVE = "HIGHWATER_NATIVE"
 PREBUILT = "libhighwater_script.so"
 OLDEST = (2, 6)
-_LOCK_SECONDS = 180
+_LOCK_SECONDS = 1
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Torch(NamedTuple):
@@ -37,7 +43,7 @@ class Torch(NamedTuple):
 
 def find_library() -> tuple[str, str]:
     """The path of the library for this interpreter's PyTorch, built if need be; or "" and why there is none."""
-    native = os.environ.get(NATIVE, "")
+    native = _live.environment.get(NATIVE, "")
     if not native:
         return "", f"{NATIVE} does not name the folder of Highwater's native sources. Start by `highwater run`"
     if not os.path.isdir(native):
@@ -52,19 +58,85 @@ def find_library() -> tuple[str, str]:
                     "torch_part.cpp to build from. Install Highwater again")
     folder = cache_folder()
     path = os.path.join(folder, cache_name(torch, native))
-    if os.path.exists(path):
-        return path, ""
     try:
-        os.makedirs(folder, exist_ok=True)
-        with _locked(path + ".lock") as is_locked:
-            if not is_locked:
-                return "", f"another build still holds {path}.lock after {_LOCK_SECONDS} s"
-            if os.path.exists(path):
+        owner = _make_private(folder)
+        if owner != os.geteuid():
+            return "", (f"the cache folder {folder} belongs to another user (uid {owner}). Remove it, or name another "
+                        "by XDG_CACHE_HOME")
+        if is_sound(path):
+            return path, ""
+        with _locked(path + ".lock") as problem:
+            if problem:
+                return "", problem
+            if is_sound(path):
                 return path, ""
+            _remove_leftovers(folder)
             return path, build(torch, native, path)
     except OSError as error:
         return "", (f"cannot write the cache folder {folder}: {error.strerror}. Make it writable, or name "
                     "another by XDG_CACHE_HOME")
+
+
+def is_sound(path: str) -> bool:
+    """Whether the library at `path` is this user's alone, and as it was when it was built."""
+    try:
+        with _open_own(path) as file, _open_own(f"{path}.sha256") as note:
+            return note.read(200) == _digest(file)
+    except OSError:
+        return False
+
+
+def _open_own(path):
+    """Opens a regular file of this user's that nobody else can write."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FLAGS), "rb")
+    found = os.fstat(file.fileno())
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o022:
+        file.close()
+        raise PermissionError
+    return file
+
+
+def _digest(file) -> bytes:
+    """The size of an open file and its SHA-256, as they are noted beside it."""
+    digest, size = hashlib.sha256(), 0
+    while part := file.read(1 << 20):
+        digest.update(part)
+        size += len(part)
+    return f"{size} {digest.hexdigest()}\n".encode()
+
+
+def _make_private(folder: str) -> int:
+    """Makes the folder, if need be, and closes it to others where it is this user's. Returns its owner."""
+    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+    with contextlib.suppress(FileExistsError):
+        os.mkdir(folder, 0o700)
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        found = os.fstat(number)
+        if found.st_uid == os.geteuid() and found.st_mode & 0o022:
+            os.fchmod(number, 0o700)
+        return found.st_uid
+    finally:
+        os.close(number)
+
+
+def _remove_leftovers(folder: str) -> None:
+    """Removes what killed builds have left."""
+    for name in os.listdir(folder):
+        left = re.fullmatch(r"probe-torch.*\.so\.(\d+)(\.o|\.sha256)?", name)
+        if left and not _is_alive(int(left[1])):
+            with contextlib.suppress(OSError):
+                os.remove(os.path.join(folder, name))
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def readiness(native: str) -> tuple[str, str, bool]:
@@ -73,7 +145,7 @@ def readiness(native: str) -> tuple[str, str, bool]:
     if torch is None:
         return "", problem, False
     path = os.path.join(cache_folder(), cache_name(torch, native))
-    ready = built_for(native) == torch.git_version or os.path.exists(path)
+    ready = built_for(native) == torch.git_version or is_sound(path)
     if not ready and not compiler():
         problem = "there is no C++ compiler, which builds the probe for this PyTorch once"
     return torch.version, problem, ready
@@ -132,24 +204,49 @@ def build(torch: Torch, native: str, path: str) -> str:
         wanted = "the command line tools of Xcode (xcode-select --install)" if sys.platform == "darwin" else "g++"
         return f"there is no C++ compiler. Install {wanted}, or name one by CXX"
     log, made = f"{path}.log", f"{path}.{os.getpid()}"
-    print(f"Highwater: building its part for PyTorch {torch.version}, once, about 20 s ...", file=sys.stderr,
-          flush=True)
+    tell(f"building its part for PyTorch {torch.version}, once, about 20 s ...")
     begin = time.monotonic()
     try:
-        with open(log, "w", encoding="utf-8") as out:
+        with _open_new(log) as out:
             for part in build_commands(command, torch, native, made):
                 out.write(shlex.join(part) + "\n")
                 out.flush()
-                if subprocess.run(part, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
-                                  env=_compiler_environment(), check=False).returncode:
+                try:
+                    done = subprocess.run(part, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                          env=_compiler_environment(), check=False)
+                except OSError as error:
+                    return f"{part[0]} cannot be started: {error.strerror}"
+                if done.returncode:
                     return f"the compiler failed; its words are in {log}"
-        os.replace(made, path)
+        _keep(made, path)
     finally:
-        for leftover in (made, f"{made}.o"):
+        for leftover in (made, f"{made}.o", f"{made}.sha256"):
             with contextlib.suppress(OSError):
                 os.remove(leftover)
-    print(f"Highwater: built in {time.monotonic() - begin:.1f} s", file=sys.stderr, flush=True)
+    tell(f"built in {time.monotonic() - begin:.1f} s")
     return ""
+
+
+def _keep(made: str, path: str) -> None:
+    """Gives the library `made` its name, once it and the note of what it holds are on the disk."""
+    os.chmod(made, 0o600)
+    with _open_own(made) as file, _open_new(f"{made}.sha256") as note:
+        note.write(_digest(file).decode())
+        note.flush()
+        os.fsync(file)
+        os.fsync(note)
+    os.replace(made, path)
+    os.replace(f"{made}.sha256", f"{path}.sha256")
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def _open_new(path: str, emptied: int = os.O_TRUNC):
+    """Opens a file of this user's alone to write a text into it; never what a link leads to."""
+    file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | emptied | _FLAGS, 0o600), "r+", encoding="utf-8")
+    os.fchmod(file.fileno(), 0o600)
+    return file
 
 
 def build_commands(compiler: list[str], torch: Torch, native: str, made: str) -> list[list[str]]:
@@ -194,23 +291,28 @@ def _compiler_environment() -> dict[str, str]:
 
 @contextlib.contextmanager
 def _locked(path):
-    """Holds the file `path` against other builds; yields whether it got it in time."""
-    with open(path, "w", encoding="utf-8") as file:
-        deadline, told = time.monotonic() + _LOCK_SECONDS, False
+    """Holds the file `path` against other builds; yields why it did not get it in time, else ""."""
+    with _open_new(path, emptied=0) as file:
+        deadline = time.monotonic() + _LOCK_SECONDS
         while True:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                if not told:
-                    told = True
-                    print("Highwater: waiting for another process that builds the same part ...", file=sys.stderr,
-                          flush=True)
                 if time.monotonic() > deadline:
-                    yield False
+                    yield _holder(path, file.read(20))
                     return
-                time.sleep(0.1)
-        yield True
+                time.sleep(0.05)
+        file.truncate(0)
+        print(os.getpid(), file=file, flush=True)
+        yield ""
+
+
+def _holder(path: str, builder: str) -> str:
+    """Why a lock that another process holds keeps this one from the library. `builder`: what builds note there."""
+    if builder.strip().isdigit() and _is_alive(int(builder)):
+        return f"process {builder.strip()} is building Highwater's part for this PyTorch; the next run will have it"
+    return f"another process holds {path}, and does not build. End it, or name another cache folder by XDG_CACHE_HOME"
 
 
 def _versions(path) -> tuple[str, str]:
