@@ -182,6 +182,36 @@ class End(unittest.TestCase):
         self.assertEqual(len(done.log.of("stop")), 1)
 
 
+class Exec(unittest.TestCase):
+    def check(self, exec_, **others):
+        _, watched = run_both(self, code(TRAIN + exec_), how=forked)
+        self.assertEqual(len(watched.log.of("stop")), 1)
+        self.assertEqual({sign: text for sign, text in watched.signs.items() if sign == "exec"}, others)
+        return watched
+
+    def test_leaves_a_sign(self):
+        watched = self.check("os.execvp('echo', ['echo', 'after'])", exec="step 2")
+        self.assertEqual((watched.out, watched.err), ("after\n", ""))
+
+    def test_before_training(self):
+        """What the program becomes may train."""
+        text = BUILD + "os.execvp('echo', ['echo', 'after'])"
+        self.assertNotIn("exec", run(code(text), True, how=forked).signs)
+
+    def test_that_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program")
+            open(path, "w").close()
+            os.chmod(path, 0o700)
+            watched = self.check(f"try: os.execv({path!r}, ['x'])\nexcept OSError: train(2)\nprint('end')")
+        self.assertEqual(len(watched.log.steps()), 2)
+        self.assertIn("is not recorded from here on", watched.err)
+
+    def test_of_what_is_not_there(self):
+        watched = self.check("try: os.execvp('no-such-program', ['x'])\nexcept OSError: train(2)\nprint('end')")
+        self.assertEqual((len(watched.log.steps()), watched.err), (4, ""))
+
+
 class EarlyError(unittest.TestCase):
     """An exception before the training begins, of which the window is told."""
 

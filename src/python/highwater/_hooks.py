@@ -16,7 +16,7 @@ import weakref
 from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
-from ._probe import Probe, uncaught_error
+from ._probe import Probe, script_path, uncaught_error
 from ._training import Training, make_is_faking
 
 
@@ -154,9 +154,8 @@ class Hooks:
         training.knobs.declare_early_ones()
         self._watch_cells(training)
         atexit.register(self._end, training)
-        _surround_exit()
-        training.describe(script=os.path.abspath(sys.argv[0]) if sys.argv[0] else "",
-                          torch=self._torch.__version__, python=sys.version.split()[0])
+        _surround_ends()
+        training.describe(script=script_path(), torch=self._torch.__version__, python=sys.version.split()[0])
 
     def _watch_cells(self, training) -> None:
         """In a notebook a step ends with its cell at the latest, not when the user runs the next one."""
@@ -263,6 +262,24 @@ class Hooks:
         _live.training = None
         self._guard(training.finish)()
 
+    def leave_by_exec(self, program) -> bool:
+        """The watched program is about to become another one, which is not: tells the window. Returns whether it did.
+
+        Not where there is no such program, as os.execvp() asks for one folder of PATH after the other.
+        """
+        training = _live.training
+        if training is None or not self._attach_tried or not _is_executable(program):
+            return False
+        _live.training = None
+        self._window.note("exec", f"step {training.step}")
+        training.finish_at_once()
+        return True
+
+    def exec_failed(self, error: Exception) -> None:
+        """The program goes on after `leave_by_exec`."""
+        self._window.take_back("exec")
+        tell(f"this program could not become another one ({error}), and is not recorded from here on")
+
     def _forked(self) -> None:
         """In a child: it may be the one that trains, where its parent was not."""
         _live.training = None
@@ -271,20 +288,46 @@ class Hooks:
         self._reset()
 
 
-def _surround_exit() -> None:
-    """Has os._exit() send the last moments first. Children, such as a loader's workers, end as ever."""
-    end = os._exit
-    if end.__module__ == __name__:
+def _surround_ends() -> None:
+    """Has os._exit() and exec send the last moments first. Children, such as a loader's workers, end as ever.
+
+    All exec functions of `os` go through these two.
+    """
+    if os._exit.__module__ == __name__:
         return
 
-    def _exit(status):
-        training, _live.training = _live.training, None
-        if training is not None:
-            training.finish_at_once()
-        end(status)
+    def around_exit(end):
+        def _exit(status):
+            training, _live.training = _live.training, None
+            if training is not None:
+                training.finish_at_once()
+            end(status)
+        return _exit
 
-    _exit.__doc__, _exit.__module__ = end.__doc__, __name__
-    os._exit = _exit
+    def around_exec(become):
+        def exec_(*arguments, **named):
+            left = _live.hooks.leave_by_exec(arguments[0] if arguments else named.get("path"))
+            try:
+                return become(*arguments, **named)
+            except Exception as error:
+                if left:
+                    _live.hooks.exec_failed(error)
+                raise
+        return exec_
+
+    for name, around in (("_exit", around_exit), ("execv", around_exec), ("execve", around_exec)):
+        original = getattr(os, name)
+        function = around(original)
+        function.__name__ = function.__qualname__ = name
+        function.__doc__, function.__module__ = original.__doc__, __name__
+        setattr(os, name, function)
+
+
+def _is_executable(program) -> bool:
+    try:
+        return os.path.isfile(program) and (isinstance(program, int) or os.access(program, os.X_OK))
+    except (TypeError, ValueError, OSError):
+        return False
 
 
 _LIVE_DROP_LAST = """

@@ -82,6 +82,11 @@ class StepRule:
         """The number of the open step, or of the next one."""
         return self._number
 
+    @property
+    def step(self) -> int:
+        """The number of the open step, else of the last one; 0 before the first."""
+        return self._number if self._open else self._number - 1
+
     def fetched(self) -> None:
         """A batch is about to be fetched, for training or for an evaluation."""
         self._touch()

@@ -338,6 +338,11 @@ class Training(StepListener):
         """A notebook's cell has ended."""
         self.probe.cut_step()
 
+    @property
+    def step(self) -> int:
+        """The number of the open step, else of the last one; 0 before the first."""
+        return self._rule.step
+
     def close_step(self) -> None:
         """The script says that its step ended."""
         self._attach()
@@ -357,14 +362,14 @@ class Training(StepListener):
         self._end_evaluation()
         self.probe.end_phase()
 
+    def mark(self, text) -> None:
+        """The script puts a marker."""
+        self.probe.mark(text_of(text))
+
     def _tell_steps_by(self, what: str) -> None:
         if what != self._steps_by and self._steps_by != "script":
             self._steps_by = what
             self.describe(steps_by=what)
-
-    def mark(self, text) -> None:
-        """The script puts a marker."""
-        self.probe.mark(text_of(text))
 
     # The window
 
@@ -436,7 +441,8 @@ class Training(StepListener):
             probe.stop(limit_ms)  # else the process crashes while its threads read a device that is destroyed
 
     def finish_at_once(self) -> None:
-        """The script ends by os._exit(), which calls nothing: sends the last moments, within a fraction of a second."""
+        """The script ends by os._exit() or exec, which call nothing: sends the last moments, within a fraction of a
+        second."""
         if self._is_training_thread():
             try:
                 self.finish(_EXIT_MS)
@@ -467,12 +473,6 @@ class Training(StepListener):
         return self._thread is None or self._thread == _thread.get_ident()
 
 
-def make_is_faking(torch):
-    """A function that tells whether a model is only compiled or traced. Sizes are no plain numbers then."""
-    tracing_state, mode, fake = (torch._C._get_tracing_state, torch._C._get_dispatch_mode,
-                                 torch._C._TorchDispatchModeKey.FAKE)
-
-    def is_faking() -> bool:
 def text_of(value) -> str:
     """What the script gave as a text. Without Highwater nothing asks it for one, so it must not fail here."""
     try:
@@ -481,5 +481,11 @@ def text_of(value) -> str:
         return f"<{type(value).__name__}>"
 
 
+def make_is_faking(torch):
+    """A function that tells whether a model is only compiled or traced. Sizes are no plain numbers then."""
+    tracing_state, mode, fake = (torch._C._get_tracing_state, torch._C._get_dispatch_mode,
+                                 torch._C._TorchDispatchModeKey.FAKE)
+
+    def is_faking() -> bool:
         return tracing_state() is not None or mode(fake) is not None
     return is_faking
