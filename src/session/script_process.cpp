@@ -116,17 +116,35 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
     return "the training could not be watched: " +
            endpoint.textOfSign(QStringLiteral("unwatched")).toStdString();
   }
+  const auto left =
+      processesWithEnvironment("HIGHWATER_SCRIPT_SOCKET=" + endpoint.socketPath().toStdString());
+  if (!left.empty()) {
+    return "the program ended, but process " + std::to_string(left.front()) +
+           ", which it has started, goes on; what that one does is not recorded";
+  }
   if (saw("optimizer")) {
-    return "an optimizer was built, but none stepped, and no backward ran";
+    std::string seen = "an optimizer was built, but none stepped, and no backward ran";
+    if (::geteuid() == 0) {
+      seen +=
+          ", unless after the program changed its user: then it may not open Highwater's socket";
+    }
+    return seen;
   }
   if (saw("torch")) {
     return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
+  }
+  if (saw("missed")) {
+    return "PyTorch was imported past Highwater, by an import hook of the program or after it "
+           "changed sys.meta_path; import highwater and call highwater.start() before the training";
   }
   if (saw("no-torch")) {
     const std::string python = endpoint.textOfSign(QStringLiteral("no-torch")).toStdString();
     return python + " has no PyTorch; run the program with the Python that has it";
   }
-  if (saw("python")) return "Python ran, but did not import torch";
+  if (saw("python")) {
+    return "Python ran, but did not import torch, unless in a process that it started without "
+           "PYTHONPATH";
+  }
   return "no Python process of this program loaded Highwater's part; Python ignores it when "
          "started "
          "with -I, -E or -S, and where PYTHONPATH is changed";
