@@ -1,6 +1,7 @@
 """Found by every Python that `highwater run` starts, through PYTHONPATH; waits there for `import torch`.
 
-Imports only what the interpreter has loaded anyway, since most of these processes never train.
+Imports only what the interpreter has loaded anyway, since most of these processes never train. Some run in an old
+Python: 3.6 loads this file too, and Python 2 passes over one that raises an ImportError.
 """
 import _frozen_importlib
 import atexit
@@ -80,9 +81,9 @@ class _Finder:
         try:
             self.package("_attach").torch_imported(torch, _ENVIRONMENT)
         except Exception as error:
-            _note("unwatched", f"{error!r:.500}")
+            _note("unwatched", "%.500r" % (error,))
             try:
-                sys.stderr.write(f"Highwater: cannot watch this PyTorch: {error!r}\n")
+                sys.stderr.write("Highwater: cannot watch this PyTorch: %r\n" % (error,))
             except Exception:
                 pass  # of whatever the script has put there
 
@@ -92,8 +93,9 @@ class _Finder:
         if _ATTACHED not in sys.modules:
             _frozen_importlib._load(spec_from_file_location(
                 _ATTACHED, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE]))
-        __import__(f"{_ATTACHED}.{module}")
-        return sys.modules[f"{_ATTACHED}.{module}"]
+        name = _ATTACHED + "." + module
+        __import__(name)
+        return sys.modules[name]
 
     def note_end(self):
         """Python ends."""
@@ -109,6 +111,8 @@ class _Loader:
         self._imported = imported
 
     def __getattr__(self, name):
+        if name == "_loader":  # of a copy that is being made
+            raise AttributeError(name)
         return getattr(self._loader, name)
 
     def exec_module(self, module):
@@ -118,8 +122,9 @@ class _Loader:
         self._loader.exec_module(module)
         self._imported(module)
 
-    # Tracebacks leave out the import system's frames, and so this one.
-    exec_module.__code__ = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
+    if sys.version_info >= (3, 8):
+        # Tracebacks leave out the import system's frames, and so this one.
+        exec_module.__code__ = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
 
 
 def _run_the_users_own():
