@@ -107,9 +107,9 @@ class Done(NamedTuple):
     stderr: str
 
 
-def in_own_process(command, variables, timeout=300, **options):
-    """Runs `command` as it is, in the folder of the scripts."""
-    done = subprocess.run(command, env=variables, cwd=SCRIPTS, capture_output=True, text=True, timeout=timeout,
+def in_own_process(command, variables, timeout=300, cwd=SCRIPTS, **options):
+    """Runs `command` as it is."""
+    done = subprocess.run(command, env=variables, cwd=cwd, capture_output=True, text=True, timeout=timeout,
                           check=False, stdin=subprocess.DEVNULL, **options)
     return Done(done.returncode, done.stdout, done.stderr)
 
@@ -139,14 +139,14 @@ class ForkServer:
         return json.loads(line)
 
     @classmethod
-    def run(cls, command, variables, timeout=300):
+    def run(cls, command, variables, timeout=300, cwd=SCRIPTS):
         """Runs a command of `code` or `script` in a fork of a process that has imported PyTorch."""
         if cls._process is None:
             cls._start()
         assert command[0] == PYTHON, command
         with tempfile.TemporaryDirectory() as folder:
             names = {name: os.path.join(folder, name) for name in ("stdout", "stderr")}
-            request = {"arguments": command[1:], "environment": variables, "folder": SCRIPTS, **names}
+            request = {"arguments": command[1:], "environment": variables, "folder": cwd, **names}
             print(json.dumps(request), file=cls._process.stdin)
             killer = threading.Timer(timeout, os.kill, [cls._answer(), signal.SIGKILL])
             killer.start()
