@@ -116,8 +116,10 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
     return "the training could not be watched: " +
            endpoint.textOfSign(QStringLiteral("unwatched")).toStdString();
   }
-  const auto left =
-      processesWithEnvironment("HIGHWATER_SCRIPT_SOCKET=" + endpoint.socketPath().toStdString());
+  const std::string entry = "HIGHWATER_SCRIPT_SOCKET=" + endpoint.socketPath().toStdString();
+  auto left = processesWithEnvironment(entry);
+  // A process that forks and ends is followed by one that a first look may have been too early for.
+  if (left.empty()) left = processesWithEnvironment(entry);
   if (!left.empty()) {
     return "the program ended, but process " + std::to_string(left.front()) +
            ", which it has started, goes on; what that one does is not recorded";

@@ -64,6 +64,20 @@ class TestBatchCollector : public QObject {
     QCOMPARE(second[0].sampleTimes, std::vector<std::int64_t>{120});
   }
 
+  void sortsStepsOfSeveralThreads() {
+    BatchCollector collector;
+    for (const std::uint32_t step : {3, 1, 2}) {
+      collector.add(events::StepRecord(step, 0, 0, 0, -1, step, 1, 1, 1, 0, 0, 0));
+    }
+    std::vector<std::uint32_t> steps;
+    collector.flush(
+        100, [](CallSiteId) { return true; },
+        [&steps](const EventBatch& batch) {
+          for (const auto& step : batch.steps) steps.push_back(step.step());
+        });
+    QCOMPARE(steps, (std::vector<std::uint32_t>{1, 2, 3}));
+  }
+
   void isCompleteOnlyUpToAWaitingCallSite() {
     BatchCollector collector;
     for (const auto& sync : {syncAt(10, kNoId), syncAt(20, kSite), syncAt(30, kNoId)}) {

@@ -53,10 +53,10 @@ class Row(NamedTuple):
     api: bool = False  # the package `highwater` can be imported without Highwater, too
     alone: bool = False  # in a process of its own, which has to import PyTorch
     needs: bool = True
-    awaits: str = ""  # what must be mended first
 
 
 EMPTY_DESCRIPTORS = "train(5)\nos.closerange(3, 1024)\n"
+CLOSED = "closed its connection to Highwater"
 COUNTED_STEPS = "for _ in range(40): train(1); time.sleep(0.005)\n"
 DAEMON = """
 def be_daemon():
@@ -108,14 +108,15 @@ API = dict(api=True, before="import os\n" + ODD_TEXTS)
 DESCRIPTORS = {
     "closed_descriptors_files": Row(EMPTY_DESCRIPTORS + """
 files = [open(f"data{i}.bin", "wb", buffering=0) for i in range(20)]
-""" + COUNTED_STEPS + "for file in files: file.write(b'MINE')\ntrain(5)\nprint('ok')", awaits="F1"),
+""" + COUNTED_STEPS + "for file in files: file.write(b'MINE')\ntrain(5)\nprint('ok')",
+                                    steps=0, says=CLOSED),
     "closed_descriptors_sockets": Row("import socket\n" + EMPTY_DESCRIPTORS + """
 pairs = [socket.socketpair() for _ in range(12)]
 """ + COUNTED_STEPS + """
 for pair in pairs:
     for end in pair: end.sendall(b"mine")
     for end in pair: print(end.recv(1000))
-""", awaits="F1"),
+""", steps=0, says=CLOSED),
     "closed_descriptors_fork": Row(EMPTY_DESCRIPTORS + """
 files = [open(f"child{i}.txt", "wb", buffering=0) for i in range(20)]
 child = os.fork()
@@ -123,7 +124,7 @@ if child == 0:
     for file in files: file.write(b"from the child")
     os._exit(0)
 print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-""", awaits="F1"),
+""", steps=0, says=CLOSED),
     "closed_standard_streams": Row("train(3)\nfor n in range(3): os.close(n)\ntrain(5)\nopen('done', 'w').close()\n"
                                    "os._exit(0)"),
     "no_standard_streams": Row("train(3); sys.stdin = sys.stdout = sys.stderr = None\ntrain(3)\n"
@@ -275,7 +276,7 @@ import resource
 size = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize() + 3_000_000
 resource.setrlimit(resource.RLIMIT_AS, (size, size))
 print(train(5))
-""", needs=sys.platform == "linux", steps=0, awaits="F2"),
+""", needs=sys.platform == "linux", steps=0),
     "no_memory_for_threads_later": Row("""
 train(2)
 import resource
@@ -372,7 +373,7 @@ for _ in range(2):
         with highwater.phase(x): train(1)
 print(train(3))
 """, steps=20, **API),
-    "empty_phase": Row("train(3)\nwith highwater.phase(''): pass\nprint(train(10))", steps=12, awaits="F5", **API),
+    "empty_phase": Row("train(3)\nwith highwater.phase(''): pass\nprint(train(10))", steps=12, **API),
     "phases_abused": Row("""
 train(3)
 for key in ("forward", "backward", "optimizer_step", "evaluation", "batch_assembly", "none", "outside"):
@@ -402,7 +403,7 @@ import highwater, os
 if "HIGHWATER_SCRIPT_SOCKET" not in os.environ: highwater.start = lambda: None
 """),
     "huge_name": Row("Huge = type('N' * 5000, (torch.nn.Linear,), {})\nmodel = Huge(4, 2)\n"
-                     "print(train(5, model, torch.optim.SGD(model.parameters(), 0.1)))", steps=4, awaits="F5"),
+                     "print(train(5, model, torch.optim.SGD(model.parameters(), 0.1)))", steps=4),
     "odd_names": Row("""
 model = torch.nn.Sequential(); model.add_module("a\\nb<b>\\0\\ud800", torch.nn.Linear(4, 2))
 print(train(5, model, torch.optim.SGD(model.parameters(), 0.1)))
@@ -440,6 +441,18 @@ train(10)
 for thread in threads: thread.join()
 print(sorted(losses.items()), threading.active_count())
 """, steps=5),
+    "threads_that_all_begin_to_train": Row("""
+begin = threading.Barrier(4)
+def run(results):
+    model, optimizer = build()
+    begin.wait()
+    results.append(len(train(20, model, optimizer)) > 0)
+results = []
+threads = [threading.Thread(target=run, args=[results]) for _ in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print(results)
+""", steps=15),
     "daemon_thread": Row("threading.Thread(target=time.sleep, args=[600], daemon=True).start()\nprint(train(3))", steps=3),
     "event_loop": Row("import asyncio\nasync def work(): return train(3)\nprint(asyncio.run(work()))", steps=3),
     "traced": Row("""
@@ -565,8 +578,6 @@ def add_rows():
         for name, row in rows.items():
             def test(self, row=row):
                 self.check(row)
-            if row.awaits and "HIGHWATER_TEST_AWAITED" not in os.environ:
-                test = unittest.skip(f"awaits {row.awaits}")(test)
             setattr(Guest, f"test_{kind}_{name}", unittest.skipUnless(row.needs, "not here")(test))
 
 

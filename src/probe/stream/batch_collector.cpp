@@ -52,6 +52,9 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
                            const std::function<bool(CallSiteId)>& isDefined,
                            const std::function<void(const EventBatch&)>& send) {
   const auto waits = [&isDefined](const auto& e) { return !isDefined(e.call_site()); };
+  // The last step of a script ends on its main thread, whichever trained.
+  std::stable_sort(events_.steps.begin(), events_.steps.end(),
+                   [](const auto& a, const auto& b) { return a.step() < b.step(); });
   auto laterSamples = takeLaterSamples(completeUpToNs);
   auto waitingSyncs = takeFromFirst(events_.syncPoints, waits);
   auto waitingFallbacks = takeFromFirst(events_.fallbacks, waits);

@@ -1,6 +1,7 @@
 """Attaching this process to the window that started it."""
 from __future__ import annotations
 
+import _thread
 import os
 import sys
 
@@ -110,8 +111,22 @@ class Window:
         self.take_back("watched")
 
     def connect(self, probe) -> str:
-        """Connects the probe to the window. Returns why that failed, else ""."""
-        return probe.connect(self._socket, self._token)
+        """Connects the probe to the window. Returns why that failed, else "". Says so where it has to wait."""
+        answered = _thread.allocate_lock()
+        answered.acquire()
+
+        def tell_of_waiting():
+            if not answered.acquire(timeout=1):
+                tell("waiting up to 10 s for the window, which does not answer ...")
+
+        try:
+            _thread.start_new_thread(tell_of_waiting, ())
+        except RuntimeError:  # there are no more threads to be had
+            pass
+        try:
+            return probe.connect(self._socket, self._token)
+        finally:
+            answered.release()
 
     def refusal(self) -> str:
         """Why this process cannot claim."""

@@ -107,8 +107,10 @@ class Hooks:
         """
         with self._lock:
             if not self._attach_tried:
-                self._attach_tried = True
                 self.observe()
+                if self._training is not None:  # before another thread gets past this
+                    self._training.trains_here()
+                self._attach_tried = True
                 self._problem = self._attach_once(quiet)
         return self._problem
 

@@ -255,7 +255,7 @@ class Training(StepListener):
             self._last_optimizer = weakref.ref(optimizer)
         if self._thread is None:
             self._thread = _thread.get_ident()
-        if not self._is_training_thread() and not self._backwards:
+        if not self._is_training_thread() and not (self._backwards and _is_engines_thread()):
             return
         self._heal(1)
         self._end_evaluation()
@@ -423,6 +423,8 @@ class Training(StepListener):
                 self.probe.set_level(value)
             elif name == "set_knob":
                 self.knobs.turn(*value)
+            elif name == "tell":
+                tell(value)
         return paused
 
     def _empty_cache(self) -> None:
@@ -448,6 +450,11 @@ class Training(StepListener):
                 self.finish(_EXIT_MS)
             except Exception:
                 pass  # the script ends as it wants
+
+    def trains_here(self) -> None:
+        """The native part will connect on this thread, and take it for the one that trains."""
+        if self._thread is None:
+            self._thread = _thread.get_ident()
 
     def stop_watching(self) -> None:
         """The training goes on without being watched."""
@@ -479,6 +486,13 @@ def text_of(value) -> str:
         return str(value)
     except Exception:
         return f"<{type(value).__name__}>"
+
+
+def _is_engines_thread() -> bool:
+    """Whether this is a thread of autograd's engine, where an optimizer may step in a backward; the script started none
+    of these."""
+    thread = threading._active.get(_thread.get_ident())
+    return thread is None or isinstance(thread, threading._DummyThread)
 
 
 def make_is_faking(torch):
