@@ -12,9 +12,11 @@
 #include <QFile>
 #include <QFileInfo>
 #include <QRandomGenerator>
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 
 #include "wire/socket_buffers.h"
 
@@ -35,13 +37,58 @@ std::string randomToken() {
       .toStdString();
 }
 
-const QString kOwnerFile = QStringLiteral("owner");
+constexpr char kSocketFile[] = "socket", kTokenFile[] = "token", kOwnerFile[] = "owner",
+               kUnlockedOwner[] = "owner.new";
+
+/// What lies in the folder of an endpoint, and its type (S_IFMT). Nothing else is ever removed from
+/// there. Links: the signs that the processes of a program leave (src/python/highwater).
+struct FolderEntry {
+  const char* name;
+  mode_t type;
+};
+constexpr FolderEntry kFolderEntries[] = {
+    {"error", S_IFLNK},
+    {"no-torch", S_IFLNK},
+    {"optimizer", S_IFLNK},
+    {"python", S_IFLNK},
+    {"told", S_IFLNK},
+    {"torch", S_IFLNK},
+    {"unwatched", S_IFLNK},
+    {"watched", S_IFLNK},
+    {kSocketFile, S_IFSOCK},
+    {kTokenFile, S_IFREG},
+    {kUnlockedOwner, S_IFREG},
+    {kOwnerFile, S_IFREG},  // last: whoever is killed before leaves the rest to the next listen()
+};
+
+/// The folder at `path`, where only this user can enter it; else none.
+UniqueFd openOwnFolder(const QByteArray& path) {
+  UniqueFd folder(::open(path.constData(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  struct stat status {};
+  const bool isOwn = folder.valid() && ::fstat(folder.get(), &status) == 0 &&
+                     status.st_uid == ::geteuid() && (status.st_mode & 0777) == S_IRWXU;
+  return isOwn ? std::move(folder) : UniqueFd();
+}
+
+/// Removes the files of an endpoint by their names, and their folder if nothing else is in it.
+void removeFolder(const QByteArray& path) {
+  const UniqueFd folder = openOwnFolder(path);
+  if (!folder.valid()) return;
+  for (const FolderEntry& entry : kFolderEntries) {
+    struct stat status {};
+    if (::fstatat(folder.get(), entry.name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        (status.st_mode & S_IFMT) == entry.type) {
+      ::unlinkat(folder.get(), entry.name, 0);
+    }
+  }
+  ::rmdir(path.constData());
+}
 
 /// Locks a new file in the folder of an endpoint, for as long as this process lives: how others
 /// tell that it does. The file gets its name only when it is locked.
 UniqueFd lockAsOwner(const QString& folder) {
-  const QByteArray name = QFile::encodeName(folder + '/' + kOwnerFile);
-  const QByteArray unlocked = name + ".new";
+  const QByteArray name = QFile::encodeName(folder + '/') + kOwnerFile;
+  const QByteArray unlocked = QFile::encodeName(folder + '/') + kUnlockedOwner;
   UniqueFd file(
       ::open(unlocked.constData(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
   if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0 ||
@@ -51,37 +98,32 @@ UniqueFd lockAsOwner(const QString& folder) {
   return file;
 }
 
-/// Removes the folders in `place` that endpoints of killed processes of this user have left.
-void removeLeftFolders(const QString& place) {
-  const auto folders = QDir(place).entryInfoList({QStringLiteral("highwater-??????")},
-                                                 QDir::Dirs | QDir::NoSymLinks);
-  for (const QFileInfo& folder : folders) {
-    if (folder.ownerId() != ::geteuid()) continue;
-    const QString path = folder.absoluteFilePath() + '/' + kOwnerFile;
-    const UniqueFd file(
-        ::open(QFile::encodeName(path).constData(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (!file.valid() || ::flock(file.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    QDir(folder.absoluteFilePath()).removeRecursively();
-  }
+/// Whether all that is in a folder has a name of kFolderEntries.
+bool holdsOnlyOurs(const QString& folder) {
+  const auto names =
+      QDir(folder).entryList(QDir::AllEntries | QDir::Hidden | QDir::System | QDir::NoDotAndDotDot);
+  return std::all_of(names.begin(), names.end(), [](const QString& name) {
+    return std::any_of(std::begin(kFolderEntries), std::end(kFolderEntries),
+                       [&](const FolderEntry& entry) { return name == QLatin1String(entry.name); });
+  });
 }
 
-/// A new folder of mode 0700 whose path is short enough for a socket address; null if there is
-/// none.
-std::unique_ptr<QTemporaryDir> makeFolder() {
-  const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"), QDir::tempPath(),
-                              QStringLiteral("/tmp")};
-  for (const QString& place : places) {
-    if (place.isEmpty()) continue;
-    removeLeftFolders(place);
-    // QTemporaryDir uses mkdtemp: an unpredictable name, and mode 0700 from the start.
-    auto folder = std::make_unique<QTemporaryDir>(place + QStringLiteral("/highwater-XXXXXX"));
-    if (!folder->isValid()) continue;
-    if (QFile::encodeName(folder->filePath(QStringLiteral("socket"))).size() <=
-        LocalEndpoint::kMaxPathBytes) {
-      return folder;
-    }
+/// Removes the folders in `place` that endpoints of killed processes of this user have left.
+void removeLeftFolders(const QString& place) {
+  const auto names =
+      QDir(place).entryList({QStringLiteral("highwater-??????")}, QDir::Dirs | QDir::NoSymLinks);
+  for (const QString& name : names) {
+    const QString path = place + '/' + name;
+    const UniqueFd folder = openOwnFolder(QFile::encodeName(path));
+    if (!folder.valid() || !holdsOnlyOurs(path)) continue;
+    const UniqueFd owner(
+        ::openat(folder.get(), kOwnerFile, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    const bool isLeft = owner.valid() && ::fstat(owner.get(), &status) == 0 &&
+                        S_ISREG(status.st_mode) && status.st_size == 0 &&
+                        ::flock(owner.get(), LOCK_EX | LOCK_NB) == 0;
+    if (isLeft) removeFolder(QFile::encodeName(path));
   }
-  return nullptr;
 }
 
 Result<void> writeToken(const QString& path, const std::string& token) {
@@ -128,24 +170,45 @@ std::optional<uid_t> peerUser(int socket) {
 
 }  // namespace
 
+void RemoveEndpointFolder::operator()(QTemporaryDir* folder) const {
+  if (folder->isValid()) removeFolder(QFile::encodeName(folder->path()));
+  delete folder;
+}
+
+LocalEndpoint::Folder LocalEndpoint::makeFolder() {
+  const QStringList places = {qEnvironmentVariable("XDG_RUNTIME_DIR"), QDir::tempPath(),
+                              QStringLiteral("/tmp")};
+  for (const QString& place : places) {
+    if (place.isEmpty()) continue;
+    removeLeftFolders(place);
+    // QTemporaryDir uses mkdtemp: an unpredictable name, and mode 0700 from the start.
+    Folder folder(new QTemporaryDir(place + QStringLiteral("/highwater-XXXXXX")));
+    folder->setAutoRemove(false);
+    if (!folder->isValid()) continue;
+    if (QFile::encodeName(folder->filePath(kSocketFile)).size() <= kMaxPathBytes) {
+      return folder;
+    }
+  }
+  return {};
+}
+
 Result<std::unique_ptr<LocalEndpoint>> LocalEndpoint::listen() {
   auto folder = makeFolder();
   if (!folder) {
     return failure("there is no folder for a local socket; set TMPDIR to a short, writable path");
   }
   const std::string token = randomToken();
-  if (auto written = writeToken(folder->filePath(QStringLiteral("token")), token); !written) {
+  if (auto written = writeToken(folder->filePath(kTokenFile), token); !written) {
     return written.error();
   }
-  auto listener = listenAt(folder->filePath(QStringLiteral("socket")));
+  auto listener = listenAt(folder->filePath(kSocketFile));
   if (!listener) return listener.error();
   UniqueFd owner = lockAsOwner(folder->path());
   return std::unique_ptr<LocalEndpoint>(
       new LocalEndpoint(std::move(folder), std::move(owner), std::move(*listener), token));
 }
 
-LocalEndpoint::LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd owner,
-                             UniqueFd listener, std::string token)
+LocalEndpoint::LocalEndpoint(Folder folder, UniqueFd owner, UniqueFd listener, std::string token)
     : folder_(std::move(folder)),
       owner_(std::move(owner)),
       listener_(std::move(listener)),
@@ -159,11 +222,11 @@ LocalEndpoint::~LocalEndpoint() {
 }
 
 QString LocalEndpoint::socketPath() const {
-  return folder_->filePath(QStringLiteral("socket"));
+  return folder_->filePath(kSocketFile);
 }
 
 QString LocalEndpoint::tokenFile() const {
-  return folder_->filePath(QStringLiteral("token"));
+  return folder_->filePath(kTokenFile);
 }
 
 bool LocalEndpoint::hasSign(const QString& name) const {

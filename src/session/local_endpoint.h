@@ -19,11 +19,16 @@ struct AttachedConnection {
   std::string token;  ///< what its Hello must carry
 };
 
+/// Deleter of the folder of a LocalEndpoint. A QTemporaryDir would remove all that it finds there.
+struct RemoveEndpointFolder {
+  void operator()(QTemporaryDir* folder) const;
+};
+
 /// A named local socket to which one process that was started elsewhere can connect
 /// (`highwater-worker --connect SOCKET --token-file FILE`). Only this user can enter its folder
 /// (0700) and read the random token (a file of mode 0600), and the kernel tells the user of the
-/// connecting process. The destructor removes socket, token and folder; those of killed processes
-/// are removed by the next listen().
+/// connecting process. The destructor removes socket, token, signs and folder; those of killed
+/// processes are removed by the next listen(). What others have put into the folder stays.
 class LocalEndpoint final : public QObject {
   Q_OBJECT
 
@@ -58,11 +63,15 @@ class LocalEndpoint final : public QObject {
   void refused(const QString& reason);
 
  private:
-  LocalEndpoint(std::unique_ptr<QTemporaryDir> folder, UniqueFd owner, UniqueFd listener,
-                std::string token);
+  using Folder = std::unique_ptr<QTemporaryDir, RemoveEndpointFolder>;
+
+  LocalEndpoint(Folder folder, UniqueFd owner, UniqueFd listener, std::string token);
+  /// A new folder of mode 0700 whose path is short enough for a socket address; null if there is
+  /// none.
+  [[nodiscard]] static Folder makeFolder();
   void acceptOne();
 
-  std::unique_ptr<QTemporaryDir> folder_;
+  Folder folder_;
   UniqueFd owner_;  ///< the locked file that says that this process lives
   UniqueFd listener_;
   std::string token_;

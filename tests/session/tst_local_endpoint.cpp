@@ -4,9 +4,11 @@
 #include <sys/un.h>
 
 #include <QDir>
+#include <QDirIterator>
 #include <QFile>
 #include <QFileInfo>
 #include <QProcess>
+#include <QRegularExpression>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -30,6 +32,20 @@ int modeOf(const QString& path) {
   return static_cast<int>(status.st_mode & 0777);
 }
 
+bool makeFile(const QString& path) {
+  QFile file(path);
+  return file.open(QIODevice::WriteOnly);
+}
+
+/// The paths of all that is in these folders.
+QStringList filesIn(const QStringList& folders) {
+  QStringList files;
+  for (const QString& folder : folders) {
+    for (const QString& name : QDir(folder).entryList(QDir::Files)) files << folder + '/' + name;
+  }
+  return files;
+}
+
 /// A process that was started elsewhere.
 std::unique_ptr<QProcess> startFake(const LocalEndpoint& endpoint, const QString& mode) {
   auto process = std::make_unique<QProcess>();
@@ -48,6 +64,16 @@ class TestLocalEndpoint : public QObject {
 
  private:
   QTemporaryDir place_;
+
+  /// A folder with empty files, as the endpoint of a killed process leaves it. Returns its path.
+  QString leave(const QString& name, const QStringList& files, mode_t mode = 0700) {
+    const QString folder = place_.filePath(name);
+    if (!QDir().mkpath(folder)) return {};
+    for (const QString& file : files) {
+      if (!makeFile(folder + '/' + file)) return {};
+    }
+    return ::chmod(QFile::encodeName(folder).constData(), mode) == 0 ? folder : QString();
+  }
 
  private slots:
   /// Whoever listens removes what is left behind in the folder of endpoints: here, of this test.
@@ -84,23 +110,59 @@ class TestLocalEndpoint : public QObject {
   void removesWhatKilledProcessesLeft() {
     auto living = LocalEndpoint::listen();
     QVERIFY(living);
-    const QDir folder = QFileInfo((*living)->socketPath()).dir();
-    const auto make = [&folder](const QString& name, const QString& file) {
-      QDir made(folder.absoluteFilePath("../" + name));
-      if (!made.mkpath(".")) return QString();
-      QFile inside(made.filePath(file));
-      return inside.open(QIODevice::WriteOnly) ? made.absolutePath() : QString();
-    };
-    // As the endpoint of a killed process leaves it, and a folder that is somebody else's.
-    const QString left = make("highwater-Left01", "owner");
-    const QString other = make("highwater-Other1", "notes");
-    QVERIFY(!left.isEmpty() && !other.isEmpty());
+    const QString left = leave("highwater-Left01", {"owner", "token"});
+    QVERIFY(QFile::link("4711", left + "/watched"));
+    // Folders of the user, which have the name of ours.
+    const QStringList others = {leave("highwater-Other1", {"notes"}),
+                                leave("highwater-backup", {"owner", "important"}),
+                                leave("highwater-shared", {"owner"}, 0755)};
+    const QString folder = place_.filePath("elsewhere");
+    QVERIFY(QDir().mkpath(folder) && makeFile(folder + "/owner"));
+    QVERIFY(QFile::link(folder, place_.filePath("highwater-Linked")));
+    const QStringList kept = filesIn(others + QStringList{folder});
+    QCOMPARE(kept.size(), 5);
+
     QVERIFY(LocalEndpoint::listen());
     QVERIFY(!QFileInfo::exists(left));
-    QVERIFY(QFileInfo::exists(other));
-    QVERIFY(QDir(other).removeRecursively());
+    QCOMPARE(filesIn(others + QStringList{folder}), kept);
     QVERIFY(QFileInfo::exists((*living)->socketPath()));
     QVERIFY(QFileInfo::exists((*living)->tokenFile()));
+    for (const QString& other : others) QVERIFY(QDir(other).removeRecursively());
+  }
+
+  void leavesWhatOthersPutBesideItsSocket() {
+    auto endpoint = LocalEndpoint::listen();
+    QVERIFY(endpoint);
+    const QString folder = QFileInfo((*endpoint)->socketPath()).path();
+    QVERIFY(QFile::link("4711", folder + "/watched"));
+    QVERIFY(makeFile(folder + "/results") && QDir(folder).mkdir("torch"));
+    endpoint->reset();
+    QCOMPARE(QDir(folder).entryList(QDir::AllEntries | QDir::System | QDir::NoDotAndDotDot),
+             QStringList({"results", "torch"}));
+    QVERIFY(LocalEndpoint::listen());
+    QVERIFY(QFileInfo::exists(folder + "/results"));
+    QVERIFY(QDir(folder).removeRecursively());
+  }
+
+  void knowsTheSignsOfThePythonPackage() {
+    auto endpoint = LocalEndpoint::listen();
+    QVERIFY(endpoint);
+    const QString folder = QFileInfo((*endpoint)->socketPath()).path();
+    QDirIterator sources(QStringLiteral(HIGHWATER_SOURCE_DIR "/src/python/highwater"), {"*.py"},
+                         QDir::Files, QDirIterator::Subdirectories);
+    const QRegularExpression noted(QStringLiteral("note\\(\"([^\"]+)\""));
+    QStringList signs;
+    while (sources.hasNext()) {
+      QFile source(sources.next());
+      QVERIFY(source.open(QIODevice::ReadOnly));
+      auto found = noted.globalMatch(QString::fromUtf8(source.readAll()));
+      while (found.hasNext()) signs << found.next().captured(1);
+    }
+    QVERIFY(signs.contains("watched") && signs.contains("python"));
+    for (const QString& sign : signs) (void)QFile::link("-", folder + '/' + sign);
+    endpoint->reset();
+    QVERIFY2(!QFileInfo::exists(folder),
+             qPrintable(QDir(folder).entryList(QDir::AllEntries | QDir::System).join(' ')));
   }
 
   void readsTheSignsBesideItsSocket() {
