@@ -63,10 +63,11 @@ class RecordRun final : public QObject {
     connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
   }
 
-  int run() {
+  int run(session::AbortRecovery& recovery) {
     elapsed_.start();
     session_.start();
     QCoreApplication::exec();
+    findNext(recovery);
     const int code = conclude();
     signals_.readPending();  // who stops the run while it is being completed
     return code;
@@ -74,37 +75,27 @@ class RecordRun final : public QObject {
 
   /// The options of the run that continues this one, which has ended; nullopt where nothing is to
   /// be continued. Prints why, or with what. `firstOutput` is the recording of the first run.
-  [[nodiscard]] std::optional<RecordOptions> next(session::AbortRecovery& recovery,
-                                                  const std::string& firstOutput) const {
-    const RunEnd& end = *session_.end();
-    const bool wanted = options_.launch.afterAbort == session::AfterAbort::kRestart &&
-                        options_.launch.checkpoint && store_.run() && failure_.empty() &&
-                        !stopRequested_;
-    if (!wanted || !session::AbortRecovery::isAbort(end)) return std::nullopt;
-    const auto& steps = store_.steps().records;
-    const auto step = options_.launch.checkpoint->step();
-    const auto after =
-        recovery.after({end, step, steps.empty() ? 0 : steps.back().step(), store_.knobs()});
-    if (!after) {
-      printError("not continued: " + after.error().message);
-      return std::nullopt;
-    }
+  [[nodiscard]] std::optional<RecordOptions> next(const std::string& firstOutput) const {
+    if (!whyNotContinued_.empty()) printError("not continued: " + whyNotContinued_);
+    if (!next_ || stopRequested_) return std::nullopt;
     RecordOptions next = options_;
+    next.launch = next_->options;
+    const std::string how = next_->fromStep > 0
+                                ? "continuing from step " + std::to_string(next_->fromStep)
+                                : std::string("starting anew");
+    if (next_->startsAgain) {
+      printError(next_->how.toStdString() + "; " + how + " once more");
+      return next;
+    }
     next.output = continuationName(firstOutput);
-    const std::string batch = knobChangeText(*knobOf(events::MarkerKind::BatchSize),
-                                             store_.knobs().batchSize, after->knobs.batchSize);
+    const auto& steps = store_.steps().records;
     // The checkpoint may be newer than the last step that was received.
     const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
-    const std::uint32_t again = last > after->fromStep ? last - after->fromStep : 0;
-    const std::string of = std::filesystem::path(options_.output).filename().string() +
-                           ", whose worker was killed by " +
-                           session::signalText(end.signal).toStdString() + "; " + batch;
-    next.launch = session::continuedOptions(
-        options_.launch, *store_.run(), after->knobs, store_.runningStep(),
-        after->fromStep > 0 ? QString::fromStdString(of) : QString());
-    printError((after->fromStep > 0 ? "continuing from step " + std::to_string(after->fromStep)
-                                    : std::string("starting anew")) +
-               ", " + batch + ", recording to " + next.output +
+    const std::uint32_t again = last > next_->fromStep ? last - next_->fromStep : 0;
+    printError(how + ", " +
+               knobChangeText(*knobOf(events::MarkerKind::BatchSize), store_.knobs().batchSize,
+                              next_->options.batchSize) +
+               ", recording to " + next.output +
                (again == 0   ? ""
                 : again == 1 ? "; 1 step is trained again"
                              : "; " + std::to_string(again) + " steps are trained again"));
@@ -185,11 +176,27 @@ class RecordRun final : public QObject {
            "' says what was open; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
   }
 
+  void findNext(session::AbortRecovery& recovery) {
+    if (options_.launch.afterAbort != session::AfterAbort::kRestart || !failure_.empty() ||
+        stopRequested_) {
+      return;
+    }
+    const std::string name = std::filesystem::path(options_.output).filename().string();
+    auto next = recovery.after(session::AbortRecovery::Ended::of(
+        *session_.end(), options_.launch, store_, QString::fromStdString(name)));
+    if (!next) {
+      whyNotContinued_ = next.error().message;
+    } else {
+      next_ = std::move(*next);
+    }
+  }
+
   void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }
 
   int conclude() {
     progress_.finish();
     const RunEnd& end = *session_.end();
+    if (next_ && next_->startsAgain) output_.discard();
     const auto closed = output_.close();
     // Said again at the end: only then is it known how much was lost and where the rest is.
     if (!closed) failure_ = output_.errorText();
@@ -245,7 +252,8 @@ class RecordRun final : public QObject {
   QElapsedTimer elapsed_;
   std::size_t seenMarkers_ = 0;
   bool deviceSaid_ = false, stopRequested_ = false;
-  std::string failure_;
+  std::string failure_, whyNotContinued_;
+  std::optional<session::AbortRecovery::Next> next_;
   Session session_;  // last: on destruction it still uses the sinks above
 };
 
@@ -279,8 +287,8 @@ int runRecord(const RecordOptions& asked) {
   bool tellName = !named;
   while (true) {
     RecordRun run(options, tellName);
-    const int code = run.run();
-    auto next = run.next(recovery, firstOutput);
+    const int code = run.run(recovery);
+    auto next = run.next(firstOutput);
     if (!next) return code;
     options = std::move(*next);
     tellName = false;

@@ -156,7 +156,8 @@ void addAbortOptions(CLI::App& app, RunTexts& texts, const char* group) {
   const char* const more = group != nullptr ? group : kKnobsGroup;
   app.add_option("--on-abort", texts.onAbort,
                  "After the worker was killed by a signal: stop, or restart (continue from the "
-                 "last checkpoint with half the batch)")
+                 "last checkpoint with half the batch; ends after 3 aborts without progress, or 5 "
+                 "new workers that are killed before a step)")
       ->type_name("NAME")
       ->group(more);
   app.add_option("--checkpoint-every", texts.checkpointEvery,

@@ -130,9 +130,11 @@ void CurrentRun::findContinuation(const RunEnd& end) {
   if (script_ || !checkpoint_) return;
   if (restart_) {
     findRestart(end);
-  } else if (session::AbortRecovery::isAbort(end) && store_.run()) {
-    findRecovery(end);
-  } else if (before_ && end.reason == RunEnd::Reason::kFailed && store_.steps().records.empty()) {
+    return;
+  }
+  findRecovery(end);
+  if (!continuation_ && before_ && end.reason == RunEnd::Reason::kFailed &&
+      store_.steps().records.empty()) {
     continuation_ = before_;
     putRestartSettings(options_, restartSettingsOf(options_), restartSettingsOf(before_->options));
     continuedHow_ =
@@ -165,26 +167,17 @@ void CurrentRun::findRestart(const RunEnd& end) {
 }
 
 void CurrentRun::findRecovery(const RunEnd& end) {
-  if (options_.afterAbort == session::AfterAbort::kStop) return;
-  const auto& steps = store_.steps().records;
-  const auto next = recovery_.after(
-      {end, checkpoint_->step(), steps.empty() ? 0 : steps.back().step(), store_.knobs()});
-  if (!next) {
-    whyNotContinued_ = QString::fromStdString(next.error().message);
-    return;
-  }
-  const QString batch = QString::fromStdString(knobChangeText(
-      *knobOf(events::MarkerKind::BatchSize), store_.knobs().batchSize, next->knobs.batchSize));
-  const QString what =
-      tr("the worker was killed by %1; %2").arg(session::signalText(end.signal), batch);
-  auto options = session::continuedOptions(launched_, *store_.run(), next->knobs,
-                                           store_.runningStep(), continues(what));
-  if (next->fromStep == 0) options.continues.clear();
-  continuation_ = Continuation{std::move(options), next->fromStep};
-  continuedHow_ = next->fromStep > 0
-                      ? tr("Continued from step %1: %2").arg(next->fromStep).arg(what)
-                      : tr("Started anew: %1").arg(what);
+  const auto next =
+      recovery_.after(session::AbortRecovery::Ended::of(end, launched_, store_, continues({})));
+  if (!next) whyNotContinued_ = QString::fromStdString(next.error().message);
+  if (!next || !*next) return;
+  const session::AbortRecovery::Next& found = **next;
+  continuation_ = Continuation{found.options, found.fromStep};
+  continuedHow_ = found.fromStep > 0
+                      ? tr("Continued from step %1: %2").arg(found.fromStep).arg(found.how)
+                      : tr("Started anew: %1").arg(found.how);
   continuesAtOnce_ = options_.afterAbort == session::AfterAbort::kRestart;
+  keepsRecording_ = !found.startsAgain;
 }
 
 Result<void> CurrentRun::runScript(const session::ScriptOptions& script, const QString& name) {
@@ -217,6 +210,7 @@ Result<void> CurrentRun::begin(const QString& program, const QString& name,
   session_.reset();
   store_.clear();
   writer_ = std::move(*writer);
+  keepsRecording_ = true;
   recordingPath_ = *path;
   writerProblem_.clear();
   condition_ = {};
@@ -558,8 +552,8 @@ void CurrentRun::closeWriter() {
   if (!writer_) {
     return;
   }
-  if (!store_.hello()) {
-    writer_->discard();  // the worker sent nothing: there is nothing to keep
+  if (!store_.hello() || !keepsRecording_) {
+    writer_->discard();  // no step began: there is nothing to keep
     recordingPath_.clear();
   } else if (!writer_->close()) {
     tellWriterProblem();  // now it is known how much was lost, and where the rest is
@@ -569,9 +563,9 @@ void CurrentRun::closeWriter() {
 }
 
 void CurrentRun::finish(const RunEnd& end) {
-  closeWriter();
   continuesAtOnce_ = false;
   findContinuation(end);
+  closeWriter();
   emit stateChanged();
   emit dataChanged();
   emit ended(end);

@@ -203,6 +203,7 @@ class CurrentRun final : public QObject {
   std::optional<Continuation> continuation_;
   std::optional<Continuation> before_;  ///< the continuation with the settings before a restart
   bool continuesAtOnce_ = false;
+  bool keepsRecording_ = true;  ///< false: of a worker that was killed before it began a step
   QString whyNotContinued_, continuedHow_;
   analysis::LiveStore store_;
   std::unique_ptr<store::RecordingWriter> writer_;

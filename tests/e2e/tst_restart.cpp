@@ -7,6 +7,8 @@
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
+#include "e2e/held_worker.h"
+#include "session/abort_recovery.h"
 #include "session/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
@@ -45,6 +47,11 @@ bool hasMarker(const analysis::LiveStore& store, const QString& text) {
   return false;
 }
 
+void killProcess(qint64 process, int signal = SIGKILL) {
+  QVERIFY(process > 0);
+  QCOMPARE(::kill(static_cast<pid_t>(process), signal), 0);
+}
+
 }  // namespace
 
 class TestRestart : public QObject {
@@ -64,11 +71,9 @@ class TestRestart : public QObject {
         record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
     QVERIFY(program.waitForStarted());
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
-    const qint64 worker = workerOf(program.processId());
-    QVERIFY(worker > 0);
-    QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
+    killProcess(workerOf(program.processId()));
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kWaitMs);
-    QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
+    killProcess(program.processId(), SIGINT);
     QVERIFY(program.waitForFinished(kWaitMs));
     QCOMPARE(program.exitCode(), int(kExitEndedEarly));  // stopped
     const QString errors = QString::fromUtf8(program.readAllStandardError());
@@ -93,6 +98,70 @@ class TestRestart : public QObject {
                                           "was killed by signal 9 (SIGKILL); batch 12 → 6")
                                       .arg(from)));
     QVERIFY(QDir(folder.path()).entryList(QDir::Files).size() == 2);
+  }
+
+  void startsAgainAfterAKillAtTheStart() {
+    const test::HeldWorker worker;
+    const QTemporaryDir folder;
+    const QString first = folder.filePath("run.highwater");
+    const QString second = folder.filePath("run-2.highwater");
+    QProcess program;
+    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
+    program.setStandardInputFile(QProcess::nullDevice());
+    program.start(
+        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
+    QVERIFY(worker.hold());
+    killProcess(workerOf(program.processId()));
+    for (int i = 1; i <= 3; ++i) {
+      const qint64 held = worker.takeHeld();
+      QVERIFY(held > 0);
+      if (i == 3) QVERIFY(worker.release());
+      killProcess(held);
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kWaitMs);
+    killProcess(program.processId(), SIGINT);
+    QVERIFY(program.waitForFinished(kWaitMs));
+    const QString errors = QString::fromUtf8(program.readAllStandardError());
+    const auto continued = read(second);
+    QVERIFY(continued);
+    // Three kills of workers that did not train cost neither the checkpoint nor half of the batch.
+    QCOMPARE(continued->run()->knobs.batchSize, 6u);
+    const std::uint32_t from = continued->steps().records.front().step() - 1;
+    QVERIFY(from >= 1);
+    QVERIFY2(errors.contains(QString("the new worker was killed by signal 9 (SIGKILL) before it "
+                                     "began a step; continuing from step %1 once more")
+                                 .arg(from)),
+             qPrintable(errors));
+    QVERIFY(hasMarker(*continued, QString("continued from step %1 of run.highwater").arg(from)));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 2);
+  }
+
+  void endsWhereNoWorkerStarts() {
+    const test::HeldWorker worker;
+    const QTemporaryDir folder;
+    const QString first = folder.filePath("run.highwater");
+    QProcess program;
+    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
+    program.setStandardInputFile(QProcess::nullDevice());
+    program.start(
+        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 3, kWaitMs);
+    QVERIFY(worker.hold());
+    killProcess(workerOf(program.processId()));
+    for (int i = 0; i < session::AbortRecovery::kMostStarts; ++i) {
+      const qint64 held = worker.takeHeld();
+      QVERIFY(held > 0);
+      killProcess(held);
+    }
+    QVERIFY(program.waitForFinished(kWaitMs));
+    QCOMPARE(program.exitCode(), int(kExitEndedEarly));
+    const QString errors = QString::fromUtf8(program.readAllStandardError());
+    QVERIFY2(errors.contains("not continued: 5 new workers in a row were killed before they began"),
+             qPrintable(errors));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"run.highwater"});
   }
 
   void endsUnlessAsked() {

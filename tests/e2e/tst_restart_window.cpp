@@ -15,6 +15,7 @@
 
 #include "core/sim_knobs.h"
 #include "e2e/hands.h"
+#include "e2e/held_worker.h"
 #include "e2e/runs.h"
 #include "session/recording_loader.h"
 #include "support/active_window.h"
@@ -202,7 +203,7 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);
-    QVERIFY(hands.hasMarker("the worker was killed by signal 9 (SIGKILL); batch 8 → 4"));
+    QVERIFY(hands.hasMarker("whose worker was killed by signal 9 (SIGKILL); batch 8 → 4"));
   }
 
   void continuesAtOnceWhereTheUserSaidSo() {
@@ -215,6 +216,53 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QVERIFY(hands.bannerText().startsWith("Continued from step "));
+  }
+
+  void startsAgainAfterAKillAtTheStart() {
+    const test::HeldWorker worker;
+    auto options = restartableRun();
+    options.workerProgram = worker.program();
+    options.afterAbort = session::AfterAbort::kRestart;
+    TrainingHands hands(options);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
+    const auto first = hands.run().recordingPath();
+    QVERIFY(worker.hold());
+    QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
+    for (int i = 1; i <= 2; ++i) {
+      const qint64 held = worker.takeHeld();
+      QVERIFY(held > 0);
+      if (i == 2) QVERIFY(worker.release());
+      QCOMPARE(::kill(static_cast<pid_t>(held), SIGKILL), 0);
+    }
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
+    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
+    QVERIFY(hands.store().steps().records.front().step() > 1);
+    QVERIFY2(hands.bannerText().contains("before it began a step"), qPrintable(hands.bannerText()));
+    QVERIFY(hands.hasMarker(QString::fromStdString(first.filename().string())));
+  }
+
+  void offersToStartAgainAfterAKillAtTheStart() {
+    const test::HeldWorker worker;
+    auto options = restartableRun();
+    options.workerProgram = worker.program();
+    TrainingHands hands(options);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
+    QVERIFY(worker.hold());
+    QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kWaitMs);
+    const QString offered = hands.bannerButton("Continue from step")->text();
+    hands.click(hands.bannerButton("Continue from step"));
+    const qint64 held = worker.takeHeld();
+    QVERIFY(held > 0);
+    QVERIFY(worker.release());
+    QCOMPARE(::kill(static_cast<pid_t>(held), SIGKILL), 0);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
+    QTRY_VERIFY(hands.bannerButton("Continue from step"));
+    QVERIFY2(offered.startsWith(hands.bannerButton("Continue from step")->text()),
+             qPrintable(offered));
+    hands.click(hands.bannerButton("Continue from step"));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(3), kWaitMs);
+    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
   }
 
   void goesBackAfterARestartThatFailed() {

@@ -18,10 +18,27 @@ AbortRecovery::Ended killed(std::optional<std::uint32_t> checkpoint, std::uint32
   ended.end.reason = RunEnd::Reason::kCrashed;
   ended.end.signal = SIGABRT;
   ended.checkpointStep = checkpoint;
-  ended.lastStep = lastStep;
+  ended.lastStep = ended.begunStep = lastStep;
+  ended.launched.afterAbort = session::AfterAbort::kRestart;
+  ended.recording = QStringLiteral("run.highwater");
+  ended.run.emplace();
   ended.knobs.batchSize = batch;
   ended.knobs.sequenceLength = 64;
   return ended;
+}
+
+/// Of a worker that was killed before it had read the checkpoint.
+AbortRecovery::Ended killedAtStart(const AbortRecovery::Next& started) {
+  AbortRecovery::Ended ended = killed(started.fromStep, 0, 0);
+  ended.launched = started.options;
+  ended.run.reset();
+  return ended;
+}
+
+/// What comes after an end that can be continued.
+AbortRecovery::Next nextAfter(AbortRecovery& recovery, const AbortRecovery::Ended& ended) {
+  auto next = recovery.after(ended);
+  return next && *next ? **next : AbortRecovery::Next{};
 }
 
 }  // namespace
@@ -31,39 +48,83 @@ class TestAbortRecovery : public QObject {
 
  private slots:
   void isForSignalsAlone() {
-    RunEnd end;
+    AbortRecovery::Ended ended = killed(7, 9, 24);
     for (const auto reason :
          {RunEnd::Reason::kFinished, RunEnd::Reason::kStopped, RunEnd::Reason::kFailed,
           RunEnd::Reason::kExited, RunEnd::Reason::kHung, RunEnd::Reason::kAborted}) {
-      end.reason = reason;
-      end.signal = SIGKILL;  // of a worker that did not stop in time, or hung
-      QVERIFY(!AbortRecovery::isAbort(end));
+      ended.end.reason = reason;
+      ended.end.signal = SIGKILL;  // of a worker that did not stop in time, or hung
+      const auto next = AbortRecovery().after(ended);
+      QVERIFY(next && !*next);
     }
-    end.reason = RunEnd::Reason::kCrashed;
-    QVERIFY(AbortRecovery::isAbort(end));
+    ended.end.reason = RunEnd::Reason::kCrashed;
+    ended.launched.afterAbort = session::AfterAbort::kStop;
+    const auto next = AbortRecovery().after(ended);
+    QVERIFY(next && !*next);
   }
 
   void halvesTheBatch() {
     AbortRecovery recovery;
-    const auto next = recovery.after(killed(7, 9, 24));
-    QVERIFY(next);
-    QCOMPARE(next->fromStep, 7u);
-    QCOMPARE(next->knobs.batchSize, 12u);
-    QCOMPARE(next->knobs.sequenceLength, 64u);
-    const auto after = recovery.after(killed(20, 20, 1));
-    QVERIFY(after);
-    QCOMPARE(after->knobs.batchSize, 1u);
+    const auto next = nextAfter(recovery, killed(7, 9, 24));
+    QCOMPARE(next.fromStep, 7u);
+    QCOMPARE(next.options.batchSize, 12u);
+    QCOMPARE(next.options.sequenceLength, 64u);
+    QCOMPARE(
+        next.options.continues,
+        QString("run.highwater, whose worker was killed by signal 6 (SIGABRT); batch 24 → 12"));
+    QCOMPARE(nextAfter(recovery, killed(20, 20, 1)).options.batchSize, 1u);
   }
 
   void beginsAnewBeforeTheFirstStep() {
     AbortRecovery recovery;
-    const auto next = recovery.after(killed(std::nullopt, 0, 16));
-    QVERIFY(next);
-    QCOMPARE(next->fromStep, 0u);
-    QCOMPARE(next->knobs.batchSize, 8u);
+    const auto next = nextAfter(recovery, killed(std::nullopt, 0, 16));
+    QCOMPARE(next.fromStep, 0u);
+    QCOMPARE(next.options.batchSize, 8u);
+    QCOMPARE(next.options.continues, QString());
     const auto none = AbortRecovery().after(killed(std::nullopt, 5, 16));
     QVERIFY(!none);
     QVERIFY(none.error().message.find("no checkpoint") != std::string::npos);
+  }
+
+  void startsAgainWhatDidNotBeginAStep() {
+    AbortRecovery recovery;
+    const auto first = nextAfter(recovery, killed(7, 9, 24));
+    QVERIFY(!first.startsAgain);
+    for (int round = 0; round < 2; ++round) {
+      AbortRecovery::Next next = first;
+      for (int i = 1; i < AbortRecovery::kMostStarts; ++i) {
+        next = nextAfter(recovery, killedAtStart(next));
+        QVERIFY(next.startsAgain);
+        QCOMPARE(next.fromStep, 7u);
+        QCOMPARE(next.options.batchSize, 12u);
+        QCOMPARE(next.options.continues, first.options.continues);
+      }
+      if (round == 1) break;
+      // A worker that trains ends the row. This is the second abort, not the sixth.
+      QVERIFY(nextAfter(recovery, killed(7, 9, 12)).options.batchSize == 6);
+    }
+    const auto last = recovery.after(killedAtStart(first));
+    QVERIFY(!last);
+    QVERIFY2(last.error().message.find("5 new workers in a row were killed before they began") !=
+                 std::string::npos,
+             last.error().message.c_str());
+  }
+
+  void doesNotStartTheFirstWorkerAgain() {
+    AbortRecovery::Ended ended = killed(std::nullopt, 0, 16);
+    ended.run.reset();
+    const auto next = AbortRecovery().after(ended);
+    QVERIFY(next && !*next);
+  }
+
+  void countsAWorkerThatBeganItsStep() {
+    AbortRecovery recovery;
+    (void)recovery.after(killed(7, 9, 24));
+    AbortRecovery::Ended ended = killed(7, 0, 12);
+    ended.begunStep = 8;
+    const auto next = nextAfter(recovery, ended);
+    QVERIFY(!next.startsAgain);
+    QCOMPARE(next.options.batchSize, 6u);
   }
 
   void stopsWithoutProgress() {
@@ -80,9 +141,7 @@ class TestAbortRecovery : public QObject {
   void goesOnAsLongAsThereIsProgress() {
     AbortRecovery recovery;
     for (std::uint32_t step = 10; step < 500; step += 10) {
-      const auto next = recovery.after(killed(step, step + 2, 16));
-      QVERIFY(next);
-      QCOMPARE(next->fromStep, step);
+      QCOMPARE(nextAfter(recovery, killed(step, step + 2, 16)).fromStep, step);
     }
   }
 
