@@ -161,7 +161,8 @@ class RecordRun final : public QObject {
   void onStalled(const QString& message) {
     progress_.finish();
     if (!options_.endStalled) {
-      printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
+      printError(message.toStdString() + "; Ctrl+C ends the run" +
+                 (output_.begun() ? ", and keeps its recording" : ""));
       return;
     }
     printError(message.toStdString() + "; " + endOfStall());
@@ -171,9 +172,11 @@ class RecordRun final : public QObject {
   [[nodiscard]] std::string endOfStall() const {
     const auto limits = session::readSupervisionLimits();
     const std::string limit = limits ? std::to_string(limits->silence.count()) : "?";
-    return "--end-stalled ends the run there, after " + limit +
-           " ms without progress, and keeps its recording: 'highwater report " + options_.output +
-           "' says what was open; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
+    const std::string kept =
+        ", and keeps its recording: 'highwater report " + options_.output + "' says what was open";
+    return "--end-stalled ends the run there, after " + limit + " ms without progress" +
+           (output_.begun() ? kept : "") +
+           "; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
   }
 
   void findNext(session::AbortRecovery& recovery) {

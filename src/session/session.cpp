@@ -301,7 +301,7 @@ void Session::Private::requestStop() {
 
 void Session::Private::onStopTimeout() {
   stoppingFor += kStopGrace;
-  if (stoppingFor < kLongestStop && mayFinishStep()) return stopTimer.start();
+  if (described && stoppingFor < kLongestStop && mayFinishStep()) return stopTimer.start();
   facts.notStoppedFor = stoppingFor;
   forceEnd();
 }
@@ -354,7 +354,8 @@ void Session::Private::watch() {
 /// The worker's heartbeats come from another thread than its training, which can hang by itself: in
 /// a read that the device never completes, or in a lock.
 void Session::Private::watchStall() {
-  if (machine.state() == State::kStarting) return;
+  // A script starts for as long as it likes. What a worker has open then is the user's model.
+  if (machine.state() == State::kStarting && facts.isScript) return;
   const auto stall = facts.position.stall();
   if (!stall || stall->duration < limits.silence) return endStall();
   if (isStalled) return;

@@ -1,4 +1,6 @@
 // A TorchScript file of the user's: the example of docs/own-model.md, and files that do not fit.
+#include <signal.h>
+
 #include <QFile>
 #include <QProcess>
 #include <QRegularExpression>
@@ -6,6 +8,7 @@
 #include <QTest>
 
 #include "analysis/live_store.h"
+#include "core/exit_codes.h"
 #include "e2e/runs.h"
 #include "session/recording_loader.h"
 #include "support/test_program.h"
@@ -54,6 +57,17 @@ class Counts(nn.Module):
             counted = counted + tracked
         return self.layer(self.norm(inputs)).square().mean() * 0.0 + counted
 
+class Stuck(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 2)
+    def forward(self, inputs):
+        rows = 1
+        while rows > 0:
+            rows += 1
+        return self.layer(inputs).sum() + float(rows)
+
+torch.jit.script(Stuck()).save("stuck.pt")
 torch.jit.script(Counts()).save("counts.pt")
 torch.jit.script(nn.Linear(4, 2)).save("plain.pt")
 torch.jit.script(nn.ReLU()).save("bare.pt")
@@ -83,14 +97,41 @@ class TestOwnModel : public QObject {
     QVERIFY(process.waitForFinished(kWaitMs));
     QVERIFY2(process.exitCode() == 0, process.readAllStandardError().constData());
   }
-  [[nodiscard]] Outcome record(const QString& model, const QStringList& options = {}) const {
+  [[nodiscard]] Outcome record(const QString& model, const QStringList& options = {},
+                               const QStringList& environment = {}) const {
     return runHighwater(QStringList{"record", "--device", "sim", "--workload", path(model), "-o",
                                     path("run.highwater"), "--force"} +
-                        options);
+                            options,
+                        environment);
   }
 
  private slots:
   void initTestCase() { python(kModels); }
+
+  void saysThatAModelDoesNotReturn() {
+    write("stuck.json", R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}],
+                            "loss": "of_model"})");
+    const QString said = "the training has stood in the load and first call of stuck.pt for ";
+    QProcess program;
+    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_HANG_TIMEOUT_MS=1000"}));
+    program.setStandardInputFile(QProcess::nullDevice());
+    program.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  {"record", "--device", "sim", "--workload", path("stuck.pt"), "-o",
+                   path("stuck.highwater")});
+    QByteArray errors;
+    const auto hasSaid = [&] { return (errors += program.readAllStandardError()).contains('\n'); };
+    QTRY_VERIFY_WITH_TIMEOUT(hasSaid(), kWaitMs);
+    QVERIFY2(errors.contains(said.toUtf8()) && errors.contains("; Ctrl+C ends the run\n"),
+             errors.constData());
+    QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
+    QVERIFY(program.waitForFinished(kWaitMs));
+    QVERIFY(!QFile::exists(path("stuck.highwater")));
+
+    const Outcome ended = record("stuck.pt", {"--end-stalled"}, {"HIGHWATER_HANG_TIMEOUT_MS=1000"});
+    QCOMPARE(ended.exitCode, int(kExitEndedEarly));
+    QVERIFY2(ended.err.contains(said) && ended.err.contains("--end-stalled ends the run there"),
+             qPrintable(ended.err));
+  }
 
   void trainsTheExampleOfTheDocs() {
     python(exampleIn("python"));

@@ -5,18 +5,21 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "core/checkpoint_slots.h"
 #include "core/names.h"
 #include "core/out_of_memory.h"
+#include "core/plain_text.h"
 #include "probe/observer/deliberate_scope.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/device_span_meter.h"
 #include "probe/readings/mps_device.h"
 #include "probe/readings/peak_meter.h"
 #include "probe/readings/phase_scope.h"
+#include "probe/stream/open_spans.h"
 #include "worker/checks/dry_check.h"
 #include "worker/training/atomic_adamw.h"
 #include "worker/training/autocast_scope.h"
@@ -134,7 +137,15 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
   if (setup_.options->memoryFraction > 0 && device_.is_mps()) {
     probe::setMemoryFraction(memoryFraction_);
   }
-  workload_ = setup_.model ? makeTorchScript(setup_, device_) : makeClassifier(setup_, device_);
+  if (!setup_.model) {
+    workload_ = makeClassifier(setup_, device_);
+    return;
+  }
+  // The user's code runs here for the first time, and may never return: the host then says where.
+  const std::string file = std::filesystem::path(setup_.options->workload).filename().string();
+  const NameId span = recorder_.names().intern("the load and first call of " + plainText(file)).id;
+  const probe::OpenSpanScope open(recorder_.lane().openSpans(), recorder_.now(), span);
+  workload_ = makeTorchScript(setup_, device_);
 }
 
 Result<std::uint32_t> TrainingLoop::restore() {
