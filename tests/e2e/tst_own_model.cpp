@@ -1,5 +1,6 @@
 // A TorchScript file of the user's: the example of docs/own-model.md, and files that do not fit.
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <QFile>
 #include <QProcess>
@@ -131,6 +132,15 @@ class TestOwnModel : public QObject {
     QCOMPARE(ended.exitCode, int(kExitEndedEarly));
     QVERIFY2(ended.err.contains(said) && ended.err.contains("--end-stalled ends the run there"),
              qPrintable(ended.err));
+  }
+
+  void doesNotWaitForAPipe() {
+    QCOMPARE(::mkfifo(QFile::encodeName(path("pipe.pt")).constData(), 0600), 0);
+    write("pipe.json", R"({"inputs": [{"shape": ["batch"], "dtype": "float32"}],
+                           "loss": "of_model"})");
+    const Outcome run = record("pipe.pt");
+    QCOMPARE(run.exitCode, int(kExitFailed));
+    QVERIFY2(run.err.contains("pipe.pt\" is no regular file"), qPrintable(run.err));
   }
 
   void trainsTheExampleOfTheDocs() {

@@ -1,3 +1,6 @@
+#include <sys/stat.h>
+
+#include <QDir>
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
@@ -98,8 +101,7 @@ class TestModelFile : public QObject {
     change("range", "\"low\": 1", "\"low\": 5", "target: \"low\" is not below \"high\"");
     change("no range", ", \"high\": 100", "", "input 0: \"high\" is missing");
     change("learning rate", "0.05", "-1", "\"learning_rate\" is -1");
-    change("no target", "\"target\"", "\"max_length\": 24, \"learning_rate\": 1, \"x\"",
-           "is unknown");
+    change("no target", "\"target\"", "\"x\"", "the key \"x\" is unknown");
     change("target of nothing", "\"cross_entropy\"", "\"of_model\"", "\"target\" has no use");
     row("no inputs", R"({"loss": "of_model"})", "\"inputs\" is missing");
     row("no target", R"({"inputs": [{"shape": ["batch"], "dtype": "float32"}],
@@ -109,6 +111,19 @@ class TestModelFile : public QObject {
         R"({"inputs": [{"shape": ["batch"], "dtype": "float32"}], "loss": "of_model",
         "length": 3})",
         "\"length\" is given, but no shape has a \"length\"");
+    change("a number beyond all", "0.05", "1e400", ": a number of \"learning_rate\" is too large");
+    change("a number beyond all in a list", "3]", "-1e999]",
+           ": a number of \"shape\" is too large");
+    change("no number", "0.05", "NaN", "is no JSON: the error is at byte");
+    change("a key twice", "\"low\": 1", "\"high\": 1", ": the key \"high\" is given twice");
+    row(
+        "deep objects",
+        [] {
+          std::string text = "0";
+          for (int i = 0; i < 20'000; ++i) text = "{\"a\":" + text + '}';
+          return text;
+        }(),
+        "the key \"a\" is unknown");
     row("deep", std::string(200'000, '[') + std::string(200'000, ']'), "no JSON object");
     row("deep in a key",
         "{\"inputs\": " + std::string(200'000, '[') + std::string(200'000, ']') + "}",
@@ -137,6 +152,22 @@ class TestModelFile : public QObject {
     const auto bare = loadModelFile(model.toStdString());
     QVERIFY(!bare && bare.error().code == ErrorCode::kNotFound);
     QVERIFY(QString::fromStdString(bare.error().message).contains("model.json\" beside it"));
+  }
+
+  void refusesWhatIsNoRegularFile() {
+    QTemporaryDir folder;
+    const auto pathOf = [&](const char* name) { return folder.filePath(QLatin1String(name)); };
+    QCOMPARE(::mkfifo(QFile::encodeName(pathOf("pipe.pt")).constData(), 0600), 0);
+    QVERIFY(QDir(folder.path()).mkdir("folder.pt"));
+    QVERIFY(QFile::link("/dev/zero", pathOf("device.pt")));
+    for (const char* name : {"pipe", "folder", "device"}) {
+      QFile json(pathOf(name) + ".json");
+      QVERIFY(json.open(QIODevice::WriteOnly) && json.write(kGood.c_str()) > 0);
+      const auto model = loadModelFile((pathOf(name) + ".pt").toStdString());
+      QVERIFY(!model && model.error().code == ErrorCode::kMalformed);
+      QVERIFY2(model.error().message.find(".pt\" is no regular file") != std::string::npos,
+               model.error().message.c_str());
+    }
   }
 };
 

@@ -7,6 +7,7 @@
 #include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "core/model_files.h"
@@ -275,6 +276,30 @@ class Reader {
   bool hasLength_ = false;
 };
 
+/// The keys of a JSON text while it is parsed.
+class KeyWatch {
+ public:
+  void see(Json::parse_event_t event, const Json& value) {
+    if (event == Json::parse_event_t::object_start) {
+      objects_.emplace_back();
+    } else if (event == Json::parse_event_t::object_end) {
+      objects_.pop_back();
+    } else if (event == Json::parse_event_t::key) {
+      last_ = value.get<std::string>();
+      // Of two values the parser would silently take the last.
+      if (!objects_.back().insert(last_).second && !repeated_) repeated_ = last_;
+    }
+  }
+  [[nodiscard]] const std::string& last() const { return last_; }
+  /// A key that an object has twice, if there is one.
+  [[nodiscard]] const std::optional<std::string>& repeated() const { return repeated_; }
+
+ private:
+  std::vector<std::set<std::string>> objects_;  ///< the keys of those that are open
+  std::string last_;
+  std::optional<std::string> repeated_;
+};
+
 }  // namespace
 
 std::int64_t FileSize::with(std::uint32_t batch, std::uint32_t length) const {
@@ -301,6 +326,11 @@ Result<ModelFile> loadModelFile(const std::filesystem::path& model) {
     return Error{ErrorCode::kNotFound,
                  "the model \"" + plainText(model.string()) + "\" does not exist"};
   }
+  // Reading a pipe waits for ever, and a device may have no end.
+  if (!std::filesystem::is_regular_file(model, failed)) {
+    return Error{ErrorCode::kMalformed, "the model \"" + plainText(model.string()) +
+                                            "\" is no regular file; name a TorchScript file"};
+  }
   if (!std::filesystem::is_regular_file(path, failed)) {
     return Error{ErrorCode::kNotFound, "the model needs a file \"" + name +
                                            "\" beside it, which says what to call it with: see "
@@ -319,12 +349,24 @@ Result<ModelFile> loadModelFile(const std::filesystem::path& model) {
 }
 
 Result<ModelFile> parseModelFile(std::string_view text, const std::string& name) {
+  const std::string file = '"' + plainText(name) + '"';
+  KeyWatch keys;
   try {
-    return Reader(name).read(Json::parse(text));
+    const Json json = Json::parse(text, [&keys](int, Json::parse_event_t event, const Json& value) {
+      keys.see(event, value);
+      return true;
+    });
+    if (keys.repeated()) {
+      return Error{ErrorCode::kMalformed,
+                   file + ": the key \"" + plainText(*keys.repeated()) + "\" is given twice"};
+    }
+    return Reader(name).read(json);
   } catch (const Json::parse_error& error) {
-    return Error{ErrorCode::kMalformed, '"' + plainText(name) +
-                                            "\" is no JSON: the error is at byte " +
-                                            std::to_string(error.byte)};
+    return Error{ErrorCode::kMalformed,
+                 file + " is no JSON: the error is at byte " + std::to_string(error.byte)};
+  } catch (const Json::out_of_range&) {
+    return Error{ErrorCode::kMalformed,
+                 file + ": a number of \"" + plainText(keys.last()) + "\" is too large"};
   }
 }
 
