@@ -56,10 +56,17 @@ inline constexpr const char* kCreateSummaries =
     "CREATE TABLE summaries (batch_id INTEGER NOT NULL, series TEXT NOT NULL, min REAL, max REAL, "
     "last REAL, PRIMARY KEY (batch_id, series)) WITHOUT ROWID";
 
-/// SQL of the table `run`: facts about the run as text, by key. For other tools; Highwater does not
-/// read it.
+/// SQL of the table `run`: facts about the run as text, by key. For other tools; Highwater reads
+/// only the keys below, and "ended".
 inline constexpr const char* kCreateRun =
     "CREATE TABLE run (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+/// Key in `run`: the number of rows of `batches`, written in the same transaction as these. Files
+/// of format 7 may lack it, those of earlier formats do.
+inline constexpr const char* kBatchesKey = "batches";
+/// Key in `run`: the number of rows of `batches` at the writer's last checkpoint. The file of a
+/// killed run that lacks its WAL ends at such a checkpoint. A file that has rows beyond it got them
+/// from the WAL, by another program that read it, and is whole.
+inline constexpr const char* kCheckpointedKey = "checkpointed_batches";
 /// SQL of the table `steps`: one row per training step. For other tools; Highwater does not read
 /// it.
 inline constexpr const char* kCreateSteps =

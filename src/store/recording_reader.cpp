@@ -67,6 +67,17 @@ bool hasRunEnd(Database& database) {
   return ended && !ended->empty();
 }
 
+/// Whether another program, such as Python's sqlite3, has written the whole WAL into the file and
+/// deleted it: see kCheckpointedKey.
+bool hasTakenInItsWal(Database& database) {
+  const auto whole = database.value(
+      std::string("SELECT 1 FROM run WHERE key = '") + kBatchesKey +
+      "' AND CAST(value AS INTEGER) = (SELECT count(*) FROM batches) AND CAST(value AS INTEGER) > "
+      "coalesce((SELECT CAST(value AS INTEGER) FROM run WHERE key = '" +
+      kCheckpointedKey + "'), 0)");
+  return whole && !whole->empty();
+}
+
 std::string walUnread(const fs::path& path, const Error& error) {
   return "its WAL \"" + walOf(path).string() + "\" could not be read (" + error.message +
          "): the end of the recording, which is in it, is missing";
@@ -137,7 +148,8 @@ Result<RecordingReader> RecordingReader::open(const fs::path& path) {
     if (error.code == ErrorCode::kMalformed) return damagedRecording(path, error.message);
     return Error{error.code, "cannot open " + quoted(path) + ": " + error.message};
   }
-  if (header->inWalMode && !beingWritten && !withWal && !hasRunEnd(*database)) {
+  if (header->inWalMode && !beingWritten && !withWal && !hasRunEnd(*database) &&
+      !hasTakenInItsWal(*database)) {
     lostEnd.push_back(walGone(path));
   }
   return RecordingReader(

@@ -67,6 +67,7 @@ struct RecordingWriter::Impl {
   Result<void> writeAll(const Batches& batches);
   void rollBack();
   Result<void> openTables();
+  Result<void> noteCheckpoint();
   Result<void> moveIntoPlace();
   void checkpoint();
   void watchFile();
@@ -88,7 +89,7 @@ struct RecordingWriter::Impl {
   bool touched = false;   ///< somebody else wrote into the file
   bool walStays = false;  ///< the last checkpoint failed: the end of the recording is in the WAL
   std::uint64_t dropped = 0;
-  std::uint64_t framesWritten = 0;
+  std::uint64_t framesWritten = 0, batchesWritten = 0;
   bool checkpointNeeded = false;
   Clock::time_point lastCheckpoint = Clock::now();
   std::thread thread;
@@ -194,6 +195,8 @@ void RecordingWriter::Impl::loop() {
 
 void RecordingWriter::Impl::checkpoint() {
   watchFile();
+  if (diskFailed) return;
+  if (auto done = noteCheckpoint(); !done) return writeFailed(done.error());
   // Passive: does not wait for readers; what they still need is left to the next checkpoint.
   sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
                             nullptr);
@@ -201,6 +204,12 @@ void RecordingWriter::Impl::checkpoint() {
   lastCheckpoint = Clock::now();
   checkpointNeeded = false;
   bytesWritten = sizeWithWal(file.current());
+}
+
+/// Notes in the file that it ends here because of a checkpoint of this writer: the rest of the
+/// recording, if there is more, is in the WAL. See kCheckpointedKey.
+Result<void> RecordingWriter::Impl::noteCheckpoint() {
+  return tables.setRunValue(kCheckpointedKey, std::to_string(batchesWritten));
 }
 
 /// A deleted file is an error at once, for nothing of it would stay. A moved one is written to its
@@ -248,13 +257,17 @@ Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
     if (auto done = tables.write(batch, *packed); !done) return done;
     dropped += batch.dropped;
   }
+  const std::uint64_t written = batchesWritten + batches.size();
+  if (auto done = tables.setRunValue(kBatchesKey, std::to_string(written)); !done) return done;
   if (auto done = database->execute("COMMIT"); !done) return done;
+  batchesWritten = written;
   for (const PendingBatch& batch : batches) framesWritten += batch.frameCount;
   return {};
 }
 
 Result<void> RecordingWriter::Impl::moveIntoPlace() {
   if (file.inPlace()) return {};
+  if (auto done = noteCheckpoint(); !done) return done;
   // SQLite finds a WAL by the file's name: the connection is closed for the move.
   leaveWalAndClose();
   const auto moved = file.moveIntoPlace();

@@ -66,11 +66,75 @@ class TestKilledRecording : public QObject {
     (*writer)->discard();
     QCOMPARE(files(), (QStringList{"a.highwater", "a.highwater-wal"}));
   }
+  /// Kills a writer between two checkpoints: the file has a part of the steps, and the WAL the
+  /// rest.
+  void killWriter() {
+    const auto endIsInTheWal = [this] {
+      return withoutWal(path_) != "0" && steps().toInt() > withoutWal(path_).toInt();
+    };
+    // A kill just after a checkpoint leaves nothing in the WAL: then once more.
+    for (int i = 0; i < 10 && !endIsInTheWal(); ++i) {
+      for (const QString& left : files()) fs::remove(pathIn(folder_->path(), qPrintable(left)));
+      QProcess child;
+      child.start(QCoreApplication::applicationDirPath() + "/recording_child",
+                  {QString::fromStdString(path_.string())});
+      QVERIFY(child.waitForStarted());
+      QTRY_VERIFY_WITH_TIMEOUT(endIsInTheWal(), kWaitMs);
+      child.kill();
+      QVERIFY(child.waitForFinished());
+    }
+    QVERIFY(endIsInTheWal());
+  }
   void makeClosed() {
     auto writer = store::RecordingWriter::create(path_);
     QVERIFY(writer.ok());
     feedFrames(sampleFrames(), **writer);
     QVERIFY((*writer)->close().ok());
+  }
+
+  /// The number of steps, as an SQL query of a file finds it.
+  [[nodiscard]] static QByteArray stepsOf(const std::string& uri) {
+    sqlite3* db = nullptr;
+    sqlite3_stmt* rows = nullptr;
+    sqlite3_open_v2(uri.c_str(), &db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, nullptr);
+    // A reader that believes to be alone would write the WAL into the file, and remove it.
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sqlite3_prepare_v2(db, "SELECT count(*) FROM steps", -1, &rows, nullptr);
+    QByteArray count = "0";
+    if (sqlite3_step(rows) == SQLITE_ROW) {
+      count = reinterpret_cast<const char*>(sqlite3_column_text(rows, 0));
+    }
+    sqlite3_finalize(rows);
+    sqlite3_close(db);
+    return count;
+  }
+  [[nodiscard]] QByteArray steps() const { return stepsOf("file:" + path_.string()); }
+  /// Of the file itself, without its WAL.
+  [[nodiscard]] static QByteArray withoutWal(const fs::path& path) {
+    return stepsOf("file:" + path.string() + "?immutable=1");
+  }
+  /// What Python's sqlite3 prints for a query, which takes the WAL into the file and deletes it.
+  [[nodiscard]] QString asked(const char* query) const {
+    const char* const program =
+        "import sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1])\n"
+        "print(database.execute(sys.argv[2]).fetchone()[0])\n"
+        "database.close()";
+    return runProgram("python3", {"-c", program, QString::fromStdString(path_.string()), query})
+        .out.trimmed();
+  }
+
+  /// Once Python has read it, the recording is one file, which has `steps` and counts as sound.
+  void takenInByPythonItIsWhole(const QByteArray& steps) {
+    QCOMPARE(asked("SELECT count(*) FROM steps"), QString(steps));
+    QCOMPARE(files(), QStringList{"a.highwater"});
+    const Outcome reported = report();
+    QVERIFY2(reported.exitCode == kExitDone, qPrintable(reported.err));
+    QCOMPARE(stepsIn(reported), steps.toInt());
+    const auto acceptance =
+        session::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
+    QVERIFY(acceptance.ok() && session::appendAcceptance(path_, *acceptance).ok());
+    QCOMPARE(report().exitCode, int(kExitDone));
   }
 
   [[nodiscard]] fs::path wal() const { return store::walOf(path_); }
@@ -181,6 +245,30 @@ class TestKilledRecording : public QObject {
     fs::remove(wal());
     isDamaged("its WAL is not beside it");
     // SQLite has made an empty one meanwhile.
+    isDamaged("its WAL is not beside it");
+  }
+
+  void readByPythonItIsWhole() {
+    makeKilled();
+    takenInByPythonItIsWhole("60");
+  }
+
+  void readByPythonAfterCheckpointsItIsWhole() {
+    killWriter();
+    takenInByPythonItIsWhole(steps());
+  }
+
+  void aMissingWalAfterCheckpointsIsDamage() {
+    killWriter();
+    fs::remove(wal());
+    isDamaged("its WAL is not beside it");
+    QVERIFY(stepsIn(report()) > 0);
+  }
+
+  void withoutARowThatItCountsItIsDamaged() {
+    makeKilled();
+    QVERIFY(execute(path_, "DELETE FROM batches WHERE id = (SELECT max(id) FROM batches)"));
+    QVERIFY(!fs::exists(wal()));
     isDamaged("its WAL is not beside it");
   }
 
