@@ -224,8 +224,16 @@ void LiveStore::addBatch(const EventBatch& batch) {
       batch.size() - batch.openSpans.size() - batch.heartbeats.size() - batch.drops.size();
 }
 
+bool LiveStore::mayMove(std::size_t rows, events::EventKind kind) {
+  movedRows_ += rows;
+  if (movedRows_ <= kMostMovedRows) return true;
+  ++droppedByKind_[kind];
+  return false;
+}
+
 void LiveStore::addMemorySample(const events::MemorySample& sample) {
   const std::size_t row = placeFor(memory_.timesNs, sample.time_ns());
+  if (!mayMove(memory_.timesNs.size() - row, events::EventKind::MemorySample)) return;
   insertAt(memory_.timesNs, row, sample.time_ns());
   memory_.current.insert(row, static_cast<double>(sample.current_bytes()));
   memory_.driver.insert(row, static_cast<double>(sample.driver_bytes()));
@@ -234,6 +242,7 @@ void LiveStore::addMemorySample(const events::MemorySample& sample) {
 
 void LiveStore::addSystemSample(const events::SystemSample& sample) {
   const std::size_t row = placeFor(system_.timesNs, sample.time_ns());
+  if (!mayMove(system_.timesNs.size() - row, events::EventKind::SystemSample)) return;
   insertAt(system_.timesNs, row, sample.time_ns());
   system_.footprint.insert(row, readingOrNaN(sample.footprint_bytes()));
   system_.available.insert(row, readingOrNaN(sample.available_bytes()));
@@ -245,6 +254,7 @@ void LiveStore::addSystemSample(const events::SystemSample& sample) {
 void LiveStore::addMachineSample(const events::MachineSample& sample) {
   MachineColumns& columns = machine_;
   const std::size_t row = placeFor(columns.timesNs, sample.time_ns());
+  if (!mayMove(columns.timesNs.size() - row, events::EventKind::MachineSample)) return;
   insertAt(columns.timesNs, row, sample.time_ns());
   columns.compressor.insert(row, readingOrNaN(sample.compressor_bytes()));
   columns.gpuBytes.insert(row, readingOrNaN(sample.gpu_bytes()));
@@ -468,7 +478,7 @@ std::size_t LiveStore::bytesBesideOps() const {
           (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
       rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
       rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
-      rows(namedSpans_);
+      rows(namedSpans_) + rows(evaluations_) + rows(drops_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

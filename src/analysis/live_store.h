@@ -93,6 +93,10 @@ class LiveStore final : public MessageSink {
   /// Removes everything, for a new run.
   void clear();
 
+  /// How many rows all late samples together may move; beyond that late samples are dropped. Those
+  /// of a real run are late by a few rows. A recording may claim any order, and would take hours.
+  static constexpr std::uint64_t kMostMovedRows = std::uint64_t{1} << 28;
+
   /// The memory that the store may take, in bytes: beyond it the oldest ops are dropped, but never
   /// the newest OpColumns::kFewestOps. Samples and events are not dropped, so that a very long run
   /// may take more.
@@ -274,6 +278,9 @@ class LiveStore final : public MessageSink {
  private:
   [[nodiscard]] static bool isCpu(const Hello& hello) { return hello.device.selected == "cpu"; }
   void addBatch(const EventBatch& batch);
+  /// Whether a late sample may still be put in its place, before `rows` others. If not, counts it
+  /// as dropped.
+  [[nodiscard]] bool mayMove(std::size_t rows, events::EventKind kind);
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
   void addMachineSample(const events::MachineSample& sample);
@@ -332,6 +339,7 @@ class LiveStore final : public MessageSink {
   std::optional<Hello> hello_;
   std::optional<RunDescription> run_;
   std::optional<RunEnd> end_;
+  std::uint64_t movedRows_ = 0;  ///< by late samples
   MemoryColumns memory_;
   SystemColumns system_;
   MachineColumns machine_;

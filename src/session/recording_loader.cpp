@@ -1,12 +1,16 @@
 #include "session/recording_loader.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/units.h"
 #include "store/recording_reader.h"
 #include "wire/codec.h"
 #include "wire/event_checks.h"
@@ -115,10 +119,34 @@ namespace {
 /// What a reading came to: why its messages ended early, if they did, and whether a Hello was among
 /// them.
 struct Replay {
-  std::optional<Error> damaged;  ///< kMalformed or kVersionMismatch
+  std::optional<Error> damaged;  ///< kMalformed, kVersionMismatch or kOutOfMemory
   bool described = false;
   RecordingCondition condition;
 };
+
+/// What a reading may hold of samples and events, in bytes: in columns they take twice as much.
+std::uint64_t mostBytesOf(const LoadControl& control) {
+  if (control.mostBytes > 0) return control.mostBytes;
+  const long pages = ::sysconf(_SC_PHYS_PAGES), pageBytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || pageBytes <= 0) return std::numeric_limits<std::uint64_t>::max();
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(pageBytes) / 4;
+}
+
+/// The bytes of a message's events, without ops.
+std::uint64_t bytesBesideOps(const Message& message) {
+  const auto* batch = std::get_if<EventBatch>(&message);
+  if (!batch) return 0;
+  std::uint64_t bytes = 0;
+  batch->forEachKind([&bytes](const auto& events) { bytes += events.size_bytes(); });
+  return bytes - batch->ops.size_bytes();
+}
+
+Error tooLarge(const std::filesystem::path& path, std::uint64_t bytes) {
+  return {ErrorCode::kOutOfMemory,
+          path.filename().string() + " holds more than " + formatBytes(bytes) +
+              " of samples and events, which is too much for the memory of this machine; a larger "
+              "one reads the rest, and sqlite3 reads its tables here"};
+}
 
 Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
                       const LoadControl& control) {
@@ -133,11 +161,15 @@ Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
     }
   };
   Replay result;
+  const std::uint64_t mostBytes = mostBytesOf(control);
+  std::uint64_t bytes = 0;
   const auto replayed = reader->forEachFrame(
       [&](std::span<const std::uint8_t> frame) -> Result<void> {
         const auto message = messages.decode(frame);
         if (!message) return message.error();
         if (auto valid = messages.check(*message); !valid) return valid;
+        bytes += bytesBesideOps(*message);
+        if (bytes > mostBytes) return tooLarge(path, mostBytes);
         sink.take(frame, *message);
         result.described = result.described || std::holds_alternative<Hello>(*message);
         return {};
@@ -145,7 +177,9 @@ Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
       tellProgress);
   if (!replayed) {
     const ErrorCode code = replayed.error().code;
-    if (code != ErrorCode::kMalformed && code != ErrorCode::kVersionMismatch) {
+    const bool isPartial = code == ErrorCode::kMalformed || code == ErrorCode::kVersionMismatch ||
+                           code == ErrorCode::kOutOfMemory;
+    if (!isPartial) {
       return replayed.error();
     }
     result.damaged = replayed.error();

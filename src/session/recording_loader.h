@@ -34,6 +34,9 @@ struct LoadControl {
   std::function<void(double)> progressed;  ///< told the share of the recording that has been read
   std::shared_ptr<ReadSoFar> soFar = {};   ///< filled for readOn(), if it is there
   std::optional<RunId> of = {};            ///< readOps() fails if the file is of another run by now
+  /// How many bytes of samples and events may be read, ops apart, which a LiveStore drops. 0:
+  /// what takes half of the machine's memory.
+  std::uint64_t mostBytes = 0;
 };
 
 /// Replays a recording into a sink through the same decoder and validator as a live stream. The
@@ -47,9 +50,10 @@ struct LoadControl {
                                                        MessageSink& sink,
                                                        const LoadControl& control = {});
 
-/// Like loadRecording(), for those who show a recording: where its messages are damaged, it
-/// succeeds with what came before, and the condition is RecordingCondition::cutOff. Fails if not
-/// even the run's Hello could be read, and for all other reasons of loadRecording().
+/// Like loadRecording(), for those who show a recording: where its messages are damaged, or more
+/// than LoadControl::mostBytes, it succeeds with what came before, and the condition is
+/// RecordingCondition::cutOff. Fails if not even the run's Hello could be read, and for all other
+/// reasons of loadRecording().
 [[nodiscard]] Result<RecordingCondition> loadReadablePart(const std::filesystem::path& path,
                                                           MessageSink& sink,
                                                           const LoadControl& control = {});

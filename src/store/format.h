@@ -24,6 +24,10 @@ inline constexpr std::int32_t kFormatOfNotes = 5;
 inline constexpr std::size_t kFullBatchBytes = 4u << 20;
 /// The largest size of a batch of frames in bytes, uncompressed. A reader refuses a larger one.
 inline constexpr std::size_t kMaxBatchBytes = 64u << 20;
+/// A recording may hold kMaxBatchBytes and so many times the bytes of its file, uncompressed; a
+/// reader refuses the rest. Recordings of real runs hold 0.4 to 1.3 times, their batches up to 11:
+/// the times of events hardly compress.
+inline constexpr std::uint64_t kMostInflation = 100;
 
 /// SQL of the table `batches`, which holds the recording itself. Each row is a batch of frames
 /// (encoded messages) in the order of the stream. `data` holds them one after the other, compressed

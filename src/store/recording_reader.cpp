@@ -1,5 +1,6 @@
 #include "store/recording_reader.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -191,7 +192,7 @@ Result<void> RecordingReader::forEachFrame(const VisitFrame& visit,
       impl_->database.prepare("SELECT frames, raw_bytes, data, id FROM batches ORDER BY id");
   if (!rows) return impl_->damaged(0, rows.error());
   BatchUnpacker unpacker;
-  std::uint64_t frames = 0;
+  std::uint64_t frames = 0, bytes = 0, mostBytes = 0;
   for (std::int64_t id = 1;; ++id) {
     const Result<bool> row = rows->step();
     if (!row) return impl_->damaged(frames, row.error());
@@ -199,6 +200,14 @@ Result<void> RecordingReader::forEachFrame(const VisitFrame& visit,
     if (rows->integer(3) != id) {
       return impl_->damaged(frames,
                             {ErrorCode::kMalformed, "batch " + std::to_string(id) + " is missing"});
+    }
+    bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(rows->integer(1), 0));
+    // The file may grow while it is read.
+    if (bytes > mostBytes) mostBytes = kMaxBatchBytes + kMostInflation * fileBytes();
+    if (bytes > mostBytes) {
+      return impl_->damaged(frames, {ErrorCode::kMalformed,
+                                     "it holds over " + std::to_string(kMostInflation) +
+                                         " times the size of its file, which no recording does"});
     }
     if (batchBegins) batchBegins(id);
     if (auto done = impl_->visitRow(*rows, unpacker, frames, visit); !done) return done;

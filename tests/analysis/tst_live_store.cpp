@@ -102,6 +102,20 @@ class TestLiveStore : public QObject {
     QCOMPARE(store.revision(), 2u);
   }
 
+  /// Each in front of all others: their number squared is what that costs.
+  void dropsSamplesWhereTooManyAreLate() {
+    constexpr std::int64_t kSamples = 24'000;
+    OwnedBatch batch;
+    for (std::int64_t ms = kSamples; ms > 0; --ms) batch.memorySamples.push_back(memoryAt(ms, 1));
+    batch.completeUpToNs = kSamples * kMs;
+    LiveStore store;
+    store.apply(batch.view());
+    const auto& times = store.memory().timesNs;
+    QVERIFY(store.dropped() > 0 && times.size() > 10'000);
+    QCOMPARE(times.size() + store.dropped(), std::uint64_t(kSamples));
+    QVERIFY(std::is_sorted(times.begin(), times.end()));
+  }
+
   void lateSamplesFindTheirPlace() {
     LiveStore store;
     OwnedBatch batch;

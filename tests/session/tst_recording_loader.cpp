@@ -7,6 +7,7 @@
 #include "analysis/live_store.h"
 #include "session/recording_loader.h"
 #include "store/recording_writer.h"
+#include "support/large_recording.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "wire/codec.h"
@@ -58,6 +59,34 @@ class TestRecordingLoader : public QObject {
     QVERIFY(loadRecording(path("a.highwater"), collector));
     QVERIFY(collector.frames == frames);
     QVERIFY(collector.ended);
+  }
+
+  void refusesWhatInflatesBeyondItsSize() {
+    constexpr std::uint64_t kSamples = 5'000'000;
+    QVERIFY(test::writeEqualSamples(path("bomb.highwater"), kSamples));
+    QVERIFY(std::filesystem::file_size(path("bomb.highwater")) < 200'000);
+    analysis::LiveStore store;
+    const auto loaded = loadReadablePart(path("bomb.highwater"), store);
+    QVERIFY(loaded && loaded->cutOff);
+    QVERIFY2(
+        loaded->damage.front().find("over 100 times the size of its file") != std::string::npos,
+        loaded->damage.front().c_str());
+    QVERIFY(!store.memory().timesNs.empty() && store.memory().timesNs.size() < kSamples / 2);
+  }
+
+  void readsNoMoreThanTheMemoryHolds() {
+    const auto frames = record(path("much.highwater"), test::makeSampleRun());
+    Collector whole, part;
+    LoadControl control;
+    control.mostBytes = 1u << 20;
+    QVERIFY(loadRecording(path("much.highwater"), whole, control));
+    control.mostBytes = 1000;
+    const auto loaded = loadReadablePart(path("much.highwater"), part, control);
+    QVERIFY(loaded && loaded->cutOff);
+    QVERIFY2(
+        loaded->damage.front().find("too much for the memory of this machine") != std::string::npos,
+        loaded->damage.front().c_str());
+    QVERIFY(part.frames.size() > 3 && part.frames.size() < frames.size());
   }
 
   void inventsNoEnd() {

@@ -16,6 +16,7 @@ constexpr std::array kPhases = {events::Phase::BatchAssembly, events::Phase::Dev
                                 events::Phase::OptimizerStep};
 /// Nothing may be lost where the disk is slower than this.
 constexpr std::size_t kMostQueued = std::size_t{8} << 30;
+constexpr std::uint64_t kSamplesAFrame = 50'000;
 constexpr std::array kOps = {kLinear, kMm, kCopy};
 
 void addStep(OwnedBatch& batch, std::uint32_t step, const LargeRecordingOptions& options,
@@ -50,34 +51,55 @@ void addStep(OwnedBatch& batch, std::uint32_t step, const LargeRecordingOptions&
   batch.completeUpToNs = begin + options.stepNs;
 }
 
-}  // namespace
-
-Result<void> writeLargeRecording(const std::filesystem::path& path,
-                                 const LargeRecordingOptions& options) {
+/// Writes what a sample run says of itself before its first event, then the batches that
+/// `addBatches` puts, and an end.
+template <typename F>
+Result<void> writeBatches(const std::filesystem::path& path, F&& addBatches) {
   auto writer = store::RecordingWriter::create(path, {.maxQueuedBytes = kMostQueued});
   if (!writer) return writer.error();
   const auto put = [&](const Message& message) {
     const wire::FrameBytes frame = wire::encode(message);
     (*writer)->take(frame, message);
   };
-  // What a sample run says of itself before its first event, and at its end.
   forEachMessage(makeSampleRun({.steps = 1}), [&](const Message& message) {
     if (std::holds_alternative<Hello>(message) || std::holds_alternative<RunDescription>(message) ||
         std::holds_alternative<Definitions>(message)) {
       put(message);
     }
   });
-  std::mt19937_64 random(options.steps);
-  for (std::uint32_t step = 1; step <= options.steps; ++step) {
-    OwnedBatch batch;
-    addStep(batch, step, options, random);
-    put(batch.view());
-  }
+  addBatches(put);
   put(Goodbye{});
   RunEnd end;
   end.reason = RunEnd::Reason::kFinished;
   put(end);
   return (*writer)->close();
+}
+
+}  // namespace
+
+Result<void> writeLargeRecording(const std::filesystem::path& path,
+                                 const LargeRecordingOptions& options) {
+  return writeBatches(path, [&options](const auto& put) {
+    std::mt19937_64 random(options.steps);
+    for (std::uint32_t step = 1; step <= options.steps; ++step) {
+      OwnedBatch batch;
+      addStep(batch, step, options, random);
+      put(batch.view());
+    }
+  });
+}
+
+Result<void> writeEqualSamples(const std::filesystem::path& path, std::uint64_t count) {
+  return writeBatches(path, [count](const auto& put) {
+    OwnedBatch batch;
+    batch.completeUpToNs = 1;
+    for (std::uint64_t left = count; left > 0; left -= batch.memorySamples.size()) {
+      batch.memorySamples.resize(
+          std::min(left, kSamplesAFrame),
+          {1, 1ULL << 30, 2ULL << 30, 8ULL << 30, events::SampleOrigin::Timer});
+      put(batch.view());
+    }
+  });
 }
 
 }  // namespace highwater::test

@@ -20,4 +20,9 @@ struct LargeRecordingOptions {
 [[nodiscard]] Result<void> writeLargeRecording(const std::filesystem::path& path,
                                                const LargeRecordingOptions& options);
 
+/// Writes a recording of equal memory samples, which inflates to several thousand times the size of
+/// its file. Fails as store::RecordingWriter does.
+[[nodiscard]] Result<void> writeEqualSamples(const std::filesystem::path& path,
+                                             std::uint64_t count);
+
 }  // namespace highwater::test
