@@ -47,7 +47,11 @@ struct FolderEntry {
   mode_t type;
 };
 constexpr FolderEntry kFolderEntries[] = {
+    {"broken", S_IFLNK},
+    {"closed", S_IFLNK},
     {"error", S_IFLNK},
+    {"exec", S_IFLNK},
+    {"missed", S_IFLNK},
     {"no-torch", S_IFLNK},
     {"optimizer", S_IFLNK},
     {"python", S_IFLNK},

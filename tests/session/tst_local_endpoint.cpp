@@ -148,9 +148,9 @@ class TestLocalEndpoint : public QObject {
     auto endpoint = LocalEndpoint::listen();
     QVERIFY(endpoint);
     const QString folder = QFileInfo((*endpoint)->socketPath()).path();
-    QDirIterator sources(QStringLiteral(HIGHWATER_SOURCE_DIR "/src/python/highwater"), {"*.py"},
+    QDirIterator sources(QStringLiteral(HIGHWATER_SOURCE_DIR "/src/python"), {"*.py", "*.cpp"},
                          QDir::Files, QDirIterator::Subdirectories);
-    const QRegularExpression noted(QStringLiteral("note\\(\"([^\"]+)\""));
+    const QRegularExpression noted(QStringLiteral("(?:note|_leave|leaveSign)\\(\"([^\"]+)\""));
     QStringList signs;
     while (sources.hasNext()) {
       QFile source(sources.next());
@@ -158,7 +158,7 @@ class TestLocalEndpoint : public QObject {
       auto found = noted.globalMatch(QString::fromUtf8(source.readAll()));
       while (found.hasNext()) signs << found.next().captured(1);
     }
-    QVERIFY(signs.contains("watched") && signs.contains("python"));
+    QVERIFY(signs.contains("watched") && signs.contains("python") && signs.contains("closed"));
     for (const QString& sign : signs) (void)QFile::link("-", folder + '/' + sign);
     endpoint->reset();
     QVERIFY2(!QFileInfo::exists(folder),
