@@ -15,7 +15,7 @@
 namespace highwater::process {
 namespace {
 
-// How often a reader to whom nobody writes looks whether its descriptor is still its own.
+// The interval of the descriptor check while no command arrives.
 constexpr int kLookEveryMs = 200;
 
 }  // namespace
@@ -24,7 +24,8 @@ CommandReader::CommandReader(int fd, CommandTarget& target, bool welcomed, Callb
     : own_(fd), target_(target), callbacks_(std::move(callbacks)), welcomed_(welcomed) {}
 
 void CommandReader::start() {
-  probe::startGuestThread([this] { run(); }, [this](const std::string&) { callbacks_.hostGone(); })
+  probe::startGuestThread([this] { run(); },
+                          [this](const std::string& why) { callbacks_.protocolViolation(why); })
       .detach();
 }
 

@@ -32,7 +32,7 @@ class CommandReader {
     /// End of file, a read error, or a descriptor that is not ours any more; nothing is read any
     /// more.
     std::function<void()> hostGone;
-    /// The host broke the protocol, and how; nothing is read any more.
+    /// The host broke the protocol, and how, or the reader failed; nothing is read any more.
     std::function<void(const std::string&)> protocolViolation;
   };
 

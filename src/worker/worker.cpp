@@ -84,7 +84,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<
       limits_(limitsOf(sizes_, device_)),
       control_(sizes_.knobs, limits_, options_.steps, options_.probeLevel),
       recorder_(clock),
-      writer_(connection_.writeFd, [this] { onHostGone(); }) {
+      writer_(connection_.writeFd, [this](const std::string&) { onHostGone(); }) {
   if (device_.selected == "mps") {
     counters_ = probe::makeMpsCounters();
     events_ = probe::makeMpsEvents();

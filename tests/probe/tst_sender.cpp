@@ -136,7 +136,7 @@ class TestSender : public QObject {
     Host host;
     std::atomic<int> told{0};
     Recorder recorder(RunClock::startingNow());
-    FrameWriter writer(host.theirs, [&told] { ++told; });
+    FrameWriter writer(host.theirs, [&told](const std::string&) { ++told; });
     Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
     constexpr std::uint32_t kSteps = 100'000;  // far more than a socket holds
     for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
@@ -175,7 +175,7 @@ class TestSender : public QObject {
     Host host;
     std::atomic<int> told{0};
     Recorder recorder(RunClock::startingNow());
-    FrameWriter writer(host.theirs, [&told] { ++told; });
+    FrameWriter writer(host.theirs, [&told](const std::string&) { ++told; });
     Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
     host.hangUp();
     sender.start();
@@ -199,7 +199,7 @@ class TestSender : public QObject {
     QVERIFY(file.open());
     std::atomic<int> told{0};
     Recorder recorder(RunClock::startingNow());
-    FrameWriter writer(host.theirs, [&told] { ++told; });
+    FrameWriter writer(host.theirs, [&told](const std::string&) { ++told; });
     QVERIFY(writer.send(hello(recorder.clock())).ok());
     QVERIFY(::dup2(isSocket ? theirs.theirs : file.handle(), host.theirs) >= 0);
     QVERIFY(!writer.send(Goodbye{}).ok());
@@ -211,16 +211,18 @@ class TestSender : public QObject {
   void waitsForNoReaderBeyondTheDeadline() {
     Host host;
     std::atomic<int> told{0};
-    FrameWriter writer(host.theirs, [&told] { ++told; });
+    FrameWriter writer(host.theirs, [&told](const std::string&) { ++told; });
     // Nobody reads: the socket is full at some time.
     std::thread sending([&writer] {
       const std::string text(std::size_t{1} << 20, 'x');
       while (writer.send(Failure{Failure::Kind::kFailed, text}).ok()) {
       }
     });
-    QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
+    const bool isFull = QTest::qWaitFor(
+        [&] { return writer.bytesWritten() > 0 || host.unreadBytes() > 0; }, 10'000);
     writer.giveUpAt(std::chrono::steady_clock::now());
     sending.join();
+    QVERIFY(isFull);
     QCOMPARE(told.load(), 1);
   }
 };

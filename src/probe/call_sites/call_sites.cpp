@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <exception>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -250,7 +251,11 @@ bool CallSites::takeNew(Definitions& out, std::size_t maxBytes) {
   while (bytes < maxBytes) {
     const auto pending = nextPending();
     if (!pending) return false;
-    define(out, *pending);
+    try {
+      define(out, *pending);
+    } catch (const std::exception&) {  // else its events would wait for ever
+      out.callSites.push_back({pending->id, kNoId, kUnknownFunction, {}, 0});
+    }
     for (; counted < out.callSites.size(); ++counted) bytes += frameBytesOf(out.callSites[counted]);
   }
   const std::lock_guard lock(mutex_);

@@ -1,5 +1,6 @@
 #include "probe/stream/frame_writer.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,15 +22,16 @@ using std::chrono::milliseconds;
 constexpr milliseconds kLookEvery{200};
 
 #ifdef MSG_NOSIGNAL
-constexpr int kSendFlags = MSG_NOSIGNAL | MSG_DONTWAIT;
+constexpr int kSendFlags = MSG_NOSIGNAL;
 #else
-constexpr int kSendFlags = MSG_DONTWAIT;
+constexpr int kSendFlags = 0;
 #endif
 
 }  // namespace
 
-FrameWriter::FrameWriter(int fd, std::function<void()> onHostGone)
-    : own_(fd), onHostGone_(std::move(onHostGone)) {
+FrameWriter::FrameWriter(int fd, OnEnd onEnd) : own_(fd), onEnd_(std::move(onEnd)) {
+  // MSG_DONTWAIT would not do: macOS looks at the socket's own flag only.
+  if (own_.isSocket()) ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
 #ifdef SO_NOSIGPIPE
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);  // fails on a pipe, which is fine
@@ -49,17 +51,17 @@ Result<void> FrameWriter::send(const Message& message) {
     gone_.store(true, std::memory_order_release);
   }
   const std::string reason = std::strerror(errno);
-  noteGone();
+  noteEnd({});
   return Error{ErrorCode::kEnded, "the host is gone: " + reason};
 }
 
-void FrameWriter::breakOff() {
+void FrameWriter::breakOff(const std::string& why) {
   gone_.store(true, std::memory_order_release);
-  noteGone();
+  noteEnd(why);
 }
 
-void FrameWriter::noteGone() {
-  if (!told_.exchange(true) && onHostGone_) onHostGone_();
+void FrameWriter::noteEnd(const std::string& why) {
+  if (!told_.exchange(true) && onEnd_) onEnd_(why);
 }
 
 void FrameWriter::giveUpAt(std::chrono::steady_clock::time_point deadline) {
@@ -71,7 +73,6 @@ ssize_t FrameWriter::writeSome(std::span<const std::uint8_t> bytes) const {
     errno = EBADF;
     return -1;
   }
-  // Only a socket can be written to without waiting, whatever flags others have set on it.
   return own_.isSocket() ? ::send(own_.get(), bytes.data(), bytes.size(), kSendFlags)
                          : ::write(own_.get(), bytes.data(), bytes.size());
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <string>
 
 #include "core/messages.h"
 #include "core/result.h"
@@ -18,16 +19,19 @@ namespace highwater::probe {
 /// program around may have closed it and opened a file of its own.
 class FrameWriter {
  public:
-  /// Writes to `fd`, which it never closes. Calls `onHostGone` once, in the thread whose write
-  /// failed or that called breakOff().
-  explicit FrameWriter(int fd, std::function<void()> onHostGone = {});
+  /// Called with why nothing is sent any more, by breakOff(); with "" where the host is gone.
+  using OnEnd = std::function<void(const std::string& why)>;
+
+  /// Writes to `fd`, which it never closes and, if it is a socket, makes non-blocking. Calls
+  /// `onEnd` once, in the thread whose write failed or that called breakOff().
+  explicit FrameWriter(int fd, OnEnd onEnd = {});
 
   /// Encodes a message and writes it. Returns kEnded if the host, the reading process, is gone;
   /// this and all later messages are then not sent.
   Result<void> send(const Message& message);
 
   /// Sends nothing any more, as after a failed write. A write that waits for its reader ends soon.
-  void breakOff();
+  void breakOff(const std::string& why);
   /// From now on the reader is waited for until `deadline` and no longer.
   void giveUpAt(std::chrono::steady_clock::time_point deadline);
 
@@ -40,10 +44,10 @@ class FrameWriter {
   [[nodiscard]] bool writeAll(std::span<const std::uint8_t> bytes);
   [[nodiscard]] ssize_t writeSome(std::span<const std::uint8_t> bytes) const;
   [[nodiscard]] bool waitForReader() const;
-  void noteGone();
+  void noteEnd(const std::string& why);
 
   const wire::OwnDescriptor own_;
-  std::function<void()> onHostGone_;
+  OnEnd onEnd_;
   std::mutex mutex_;
   std::atomic<bool> gone_{false}, told_{false};
   std::atomic<std::chrono::steady_clock::time_point> deadline_{

@@ -21,7 +21,8 @@ Sender::~Sender() {
 }
 
 void Sender::start() {
-  thread_ = startGuestThread([this] { run(); }, [this](const std::string&) { writer_.breakOff(); });
+  thread_ = startGuestThread([this] { run(); },
+                             [this](const std::string& why) { writer_.breakOff(why); });
 }
 
 void Sender::stop() {

@@ -4,6 +4,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -39,7 +40,7 @@ class ThreadLane {
 
   /// Adds an event. An event that must not be lost is always kept, in order. A droppable event is
   /// counted and dropped if its ring is full. Owning thread only.
-  void push(const EventRecord& event);
+  void push(const EventRecord& event) noexcept;
   /// Adds OpSpan(fields...) to a ring of its own, created at the first op, so that many ops never
   /// displace memory samples. Counts and drops it if that ring is full. Owning thread only.
   template <typename... Fields>
@@ -115,7 +116,7 @@ class ThreadLane {
   ModuleStack modules_;
 };
 
-inline void ThreadLane::push(const EventRecord& event) {
+inline void ThreadLane::push(const EventRecord& event) noexcept {
   if (isDroppable(event.kind())) {
     if (!droppable_.tryPush(event)) {
       drops_[static_cast<std::size_t>(event.kind())].fetch_add(1, std::memory_order_relaxed);
@@ -124,9 +125,13 @@ inline void ThreadLane::push(const EventRecord& event) {
   }
   // Later events must not overtake those that overflowed.
   if (!overflowing_.load(std::memory_order_acquire) && kept_.tryPush(event)) return;
-  const std::lock_guard lock(overflowMutex_);
-  overflow_.push_back(event);
-  overflowing_.store(true, std::memory_order_release);
+  try {
+    const std::lock_guard lock(overflowMutex_);
+    overflow_.push_back(event);
+    overflowing_.store(true, std::memory_order_release);
+  } catch (const std::exception&) {  // no memory: this may be in a destructor, or in the user's op
+    drops_[static_cast<std::size_t>(event.kind())].fetch_add(1, std::memory_order_relaxed);
+  }
 }
 
 template <typename... Fields>

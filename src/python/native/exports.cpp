@@ -68,9 +68,15 @@ bool isTrainingThread() {
   return std::this_thread::get_id() == trainingThread;
 }
 
-/// The probe where it runs and the calling thread is the one that trains.
-ScriptProbe* ofTrainingThread() {
+/// The probe while somebody takes what it records.
+ScriptProbe* recording() {
   ScriptProbe* probe = running;
+  return probe && !probe->isOver() ? probe : nullptr;
+}
+
+/// The same, where the calling thread is the one that trains.
+ScriptProbe* ofTrainingThread() {
+  ScriptProbe* probe = recording();
   return probe && isTrainingThread() ? probe : nullptr;
 }
 
@@ -205,10 +211,11 @@ const char* hw_connect(const char* socket, const char* token_file) {
   static std::string problem;
   ScriptProbe* probe = running;
   if (!probe) return "no probe runs in this process";
-  // An open phase ends on the thread that began it.
-  if (!probe->isInPhase()) trainingThread = std::this_thread::get_id();
   problem = "out of memory";
   withProbe(probe, [&](ScriptProbe& it) {
+    // An open phase ends on the thread that began it.
+    if (it.isInPhase() && !isTrainingThread()) it.trainHere();
+    trainingThread = std::this_thread::get_id();
     try {
       const auto connected = it.connect({socket, token_file});
       problem = connected ? std::string() : connected.error().message;
@@ -231,15 +238,17 @@ void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms) {
 }
 
 bool hw_is_running() {
-  return running != nullptr;
+  return recording() != nullptr;
 }
 
 void hw_enter_module(const char* name) {
-  withProbe(running, [name](ScriptProbe& probe) { ofThread().enter(probe, name); });
+  withProbe(recording(), [name](ScriptProbe& probe) { ofThread().enter(probe, name); });
 }
 
 void hw_leave_module() {
-  if (running && !ofThread().modules.empty()) ofThread().modules.pop_back();
+  withProbe(running, [](ScriptProbe&) {
+    if (!ofThread().modules.empty()) ofThread().modules.pop_back();
+  });
 }
 
 void hw_begin_phase(const char* key) {
@@ -247,7 +256,8 @@ void hw_begin_phase(const char* key) {
 }
 
 void hw_end_phase() {
-  withProbe(ofTrainingThread(), [](ScriptProbe& probe) { probe.endPhase(); });
+  // Also where nothing is recorded any more: it ends what is open.
+  if (isTrainingThread()) withProbe(running, [](ScriptProbe& probe) { probe.endPhase(); });
 }
 
 void hw_begin_step(std::uint64_t step, bool late) {
@@ -270,7 +280,7 @@ void hw_note_step_end() {
 }
 
 void hw_watch_thread() {
-  withProbe(running, [](ScriptProbe& probe) {
+  withProbe(recording(), [](ScriptProbe& probe) {
     if (!ofThread().watched) ofThread().watched.emplace(probe.recorder());
   });
 }
@@ -283,7 +293,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
 }
 
 void hw_mark(const char* text) {
-  withProbe(running, [text](ScriptProbe& probe) { probe.mark(text); });
+  withProbe(recording(), [text](ScriptProbe& probe) { probe.mark(text); });
 }
 
 const char* hw_offer_knob(const char* name, int kind, double value, double minimum, double maximum,

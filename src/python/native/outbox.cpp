@@ -10,7 +10,7 @@ namespace highwater::python {
 Outbox::Outbox(probe::FrameWriter& writer)
     : writer_(writer),
       thread_(probe::startGuestThread([this] { run(); },
-                                      [this](const std::string&) { writer_.breakOff(); })) {}
+                                      [this](const std::string& why) { writer_.breakOff(why); })) {}
 
 Outbox::~Outbox() {
   stop();

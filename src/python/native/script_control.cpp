@@ -70,7 +70,7 @@ bool ScriptControl::waitForWelcome(std::chrono::milliseconds limit) {
 
 void ScriptControl::hostGone(std::string why) {
   const std::lock_guard lock(mutex_);
-  if (std::exchange(gone_, true)) return;
+  if (gone_.exchange(true)) return;
   orders_.clear();
   order(Order::Kind::kResume);
   if (!why.empty()) orders_.push_back({.kind = Order::Kind::kTell, .text = std::move(why)});

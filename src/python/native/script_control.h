@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -24,6 +25,7 @@ class ScriptControl final : public process::CommandTarget {
   /// Notes that nobody directs the script any more: it is resumed, and trains on. `why` is for its
   /// user to read; "": whoever ended Highwater knows.
   void hostGone(std::string why = {});
+  [[nodiscard]] bool isHostGone() const { return gone_.load(); }
 
   /// The level from now on, and after one for some steps.
   void setLevel(events::ProbeLevel level);
@@ -55,7 +57,7 @@ class ScriptControl final : public process::CommandTarget {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool welcomed_ = false;
-  bool gone_ = false;
+  std::atomic<bool> gone_{false};
   std::uint32_t step_ = 0;
   events::ProbeLevel level_ = events::ProbeLevel::Monitor;
   std::uint32_t levelBackAt_ = 0;  ///< the step from which level_ applies again; 0: it applies

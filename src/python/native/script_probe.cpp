@@ -28,6 +28,8 @@ namespace {
 constexpr auto kAcceptedWithin = std::chrono::seconds(10);
 // A process that builds an optimizer and never trains must not keep what it does without limit.
 constexpr std::uint32_t kMostKeptPhases = 4096;
+// The text of a sign has at most 1023 bytes on macOS.
+constexpr std::size_t kMostReasonBytes = 900;
 
 // A name of the script's own may be empty; an event without a name would be one of ours.
 constexpr std::string_view kUnnamed = "(unnamed)";
@@ -72,7 +74,8 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   if (!connection) return connection.error();
   socket_ = wire::OwnDescriptor(connection->writeFd);
   folder_ = host.socket.parent_path();
-  writer_.emplace(connection->writeFd, [this] { onHostGone(); });
+  writer_.emplace(connection->writeFd,
+                  [this](const std::string& why) { why.empty() ? onHostGone() : breakOff(why); });
   const auto hello = process::helloOf(device_, recorder_.clock(), connection->token,
                                       process::knownWorkStart(device_));
   if (!writer_->send(hello)) {
@@ -80,8 +83,11 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   }
   startReading();
   if (!control_.waitForWelcome(kAcceptedWithin)) {
+    const bool isGone = control_.isHostGone();
     socket_.shutDown();  // else the host would wait for the training
-    return Error{ErrorCode::kEnded, "Highwater has not accepted the connection within 10 s"};
+    return Error{ErrorCode::kEnded, isGone
+                                        ? "Highwater has closed the connection"
+                                        : "Highwater has not accepted the connection within 10 s"};
   }
   {
     const std::lock_guard lock(knobMutex_);
@@ -101,14 +107,20 @@ void ScriptProbe::startReading() {
   callbacks.answer = [this](const CommandResult& result) { (void)writer_->send(result).ok(); };
   callbacks.hostGone = [this] { onHostGone(); };
   callbacks.protocolViolation = [this](const std::string& what) {
-    breakOff("Highwater sent what this version does not understand: " + what);
+    breakOff("the connection to Highwater failed: " + what);
   };
   reader_ = std::make_unique<process::CommandReader>(socket_.get(), control_, false,
                                                      std::move(callbacks));
   reader_->start();
 }
 
+void ScriptProbe::endRecording() {
+  probe::OpObserver::silence();
+  isOver_.store(true, std::memory_order_release);
+}
+
 void ScriptProbe::onHostGone() {
+  endRecording();
   if (socket_.isOurs()) {
     socket_.shutDown();  // the other direction too
     return control_.hostGone();
@@ -125,11 +137,25 @@ void ScriptProbe::leaveSign(const char* sign, const std::string& text) const {
 }
 
 void ScriptProbe::breakOff(const std::string& why) {
-  probe::OpObserver::silence();
-  control_.hostGone("from here on nothing is recorded: " + why);
-  if (!folder_.empty()) leaveSign("broken", why);
+  endRecording();
+  // Of libtorch's messages the first line; the rest is a backtrace.
+  const std::string line = plainText(cutText(why.substr(0, why.find('\n')), kMostReasonBytes));
+  control_.hostGone("from here on nothing is recorded: " + line);
+  if (!folder_.empty()) {
+    leaveSign("broken", "is not watched any more because of an error in Highwater (" + line + ")");
+  }
   socket_.shutDown();
-  if (writer_) writer_->breakOff();
+  if (writer_) writer_->breakOff(line);
+}
+
+void ScriptProbe::trainHere() {
+  auto next = std::make_unique<RecordedPhase>();
+  if (recorded_->lane) recorded_->lane->openSpans().pop();
+  (void)recorded_.release();  // its destructor would record the phase as one of this thread
+  recorded_ = std::move(next);
+  phases_.clear();
+  recorder_.setPhase(events::Phase::None);
+  recorder_.setDeliberate(false);
 }
 
 void ScriptProbe::stopObserving() {
@@ -260,8 +286,9 @@ void ScriptProbe::setPaused(bool paused) {
 }
 
 void ScriptProbe::suspendPhase() {
-  phase_.reset();
-  named_.reset();
+  recorded_->phase.reset();
+  recorded_->named.reset();
+  recorded_->lane = nullptr;
 }
 
 void ScriptProbe::resumePhase() {
@@ -269,10 +296,11 @@ void ScriptProbe::resumePhase() {
   OpenPhase& innermost = phases_.back();
   const bool continued = std::exchange(innermost.begun, true);
   if (innermost.name == kNoId) {
-    phase_.emplace(recorder_, counters_.get(), innermost.phase);
+    recorded_->phase.emplace(recorder_, counters_.get(), innermost.phase);
   } else {
-    named_.emplace(recorder_, innermost.name, continued);
+    recorded_->named.emplace(recorder_, innermost.name, continued);
   }
+  recorded_->lane = &recorder_.lane();
 }
 
 void ScriptProbe::beginPhase(std::string_view key) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -101,6 +102,12 @@ class ScriptProbe {
   /// order in which they were offered.
   void knobTurned(std::size_t knob, double value);
 
+  /// The calling thread is the one that trains from now on. Phases that another one has open end
+  /// unrecorded.
+  void trainHere();
+
+  /// Whether the host takes no more events: nothing need be recorded.
+  [[nodiscard]] bool isOver() const { return isOver_.load(std::memory_order_acquire); }
   /// True inside of a phase.
   [[nodiscard]] bool isInPhase() const { return !phases_.empty(); }
   [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
@@ -110,6 +117,8 @@ class ScriptProbe {
   ScriptProbe(const ScriptOptions& options, DeviceReport device);
   void startReading();
   void onHostGone();
+  /// Nobody takes what is recorded any more, and it would only pile up.
+  void endRecording();
   /// Leaves a sign for the host in the folder of its socket, as Window.note() in _attach.py does.
   void leaveSign(const char* sign, const std::string& text) const;
   /// Forgets what was kept for a host, other than marks.
@@ -140,6 +149,7 @@ class ScriptProbe {
   void recordStep(std::int64_t endNs);
   void noteBatchSize(std::uint32_t step, std::uint32_t batchSize);
 
+  std::atomic<bool> isOver_{false};
   std::optional<OpenStep> open_;
   /// Where an evaluation, a pause or the end of a notebook's cell has ended a step of which only
   /// the next call tells whether it was complete; 0: nowhere.
@@ -161,8 +171,13 @@ class ScriptProbe {
     bool begun = false;      ///< recorded in part
   };
   std::vector<OpenPhase> phases_;  ///< the innermost last, which is the one that is recorded
-  std::optional<probe::PhaseScope> phase_;
-  std::optional<probe::NamedScope> named_;
+  /// The phase that is recorded, and the lane of the thread on which it has begun.
+  struct RecordedPhase {
+    std::optional<probe::PhaseScope> phase;
+    std::optional<probe::NamedScope> named;
+    probe::ThreadLane* lane = nullptr;
+  };
+  std::unique_ptr<RecordedPhase> recorded_ = std::make_unique<RecordedPhase>();
 };
 
 }  // namespace highwater::python
