@@ -77,7 +77,7 @@ class RecordRun final : public QObject {
   /// be continued. Prints why, or with what. `firstOutput` is the recording of the first run.
   [[nodiscard]] std::optional<RecordOptions> next(const std::string& firstOutput) const {
     if (!whyNotContinued_.empty()) printError("not continued: " + whyNotContinued_);
-    if (!next_ || stopRequested_) return std::nullopt;
+    if (!next_ || stopRequested_ || !failure_.empty()) return std::nullopt;
     RecordOptions next = options_;
     next.launch = next_->options;
     const std::string how = next_->fromStep > 0

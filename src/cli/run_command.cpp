@@ -99,7 +99,7 @@ class ScriptRun final : public QObject {
   void onScriptEnded() {
     programId = 0;  // the system may give the number to another process
     if (!session_ || session_->state() == Session::State::kEnded) return quitWhenAllEnded();
-    session_->programHasEnded({script_.exitCode(), script_.signal()}, script_.whyLeft());
+    session_->programHasEnded({script_.exitCode(), script_.signal()}, script_.disconnectReason());
   }
 
   void quitWhenAllEnded() {
@@ -122,6 +122,10 @@ class ScriptRun final : public QObject {
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
     if (const RunEnd& end = *session_->end(); !isAsPlanned(end)) {
       say("Its end    " + end.message + '\n');
+    }
+    if (const qint64 left = script_.leftBehind(); left != 0) {
+      say("Not recorded  process " + std::to_string(left) +
+          ", which the program has started, goes on\n");
     }
     const bool onCpu = store_.hello() && store_.hello()->device.selected == "cpu";
     if (kHasSimulation && !simulated_ && onCpu) {

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <string>
 #include <system_error>
 
 #include "session/process_search.h"
@@ -24,6 +25,15 @@ std::vector<pid_t> processesWithEnvironment(const std::string& entry) {
     if (holdsEntry(environment, entry)) found.push_back(id);
   }
   return found;
+}
+
+bool isRunning(pid_t id) {
+  std::ifstream file("/proc/" + std::to_string(id) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return false;
+  // "4711 (name) S ...": the name may contain anything, the state is Z for an ended process.
+  const std::size_t name = line.rfind(')');
+  return name != std::string::npos && name + 2 < line.size() && line[name + 2] != 'Z';
 }
 
 }  // namespace highwater::session

@@ -1,3 +1,4 @@
+#include <sys/proc.h>
 #include <sys/sysctl.h>
 #include <unistd.h>
 
@@ -40,6 +41,14 @@ std::vector<pid_t> processesWithEnvironment(const std::string& entry) {
     if (id != ::getpid() && holdsEntry(argumentsAndEnvironment(id), entry)) found.push_back(id);
   }
   return found;
+}
+
+bool isRunning(pid_t id) {
+  int name[] = {CTL_KERN, KERN_PROC, KERN_PROC_PID, id};
+  kinfo_proc process{};
+  std::size_t bytes = sizeof process;
+  return ::sysctl(name, 4, &process, &bytes, nullptr, 0) == 0 && bytes > 0 &&
+         process.kp_proc.p_stat != SZOMB;
 }
 
 }  // namespace highwater::session

@@ -142,10 +142,11 @@ std::uint64_t bytesBesideOps(const Message& message) {
 }
 
 Error tooLarge(const std::filesystem::path& path, std::uint64_t bytes) {
-  return {ErrorCode::kOutOfMemory,
-          path.filename().string() + " holds more than " + formatBytes(bytes) +
-              " of samples and events, which is too much for the memory of this machine; a larger "
-              "one reads the rest, and sqlite3 reads its tables here"};
+  return {
+      ErrorCode::kOutOfMemory,
+      path.filename().string() + " holds more than " + formatBytes(bytes) +
+          " of samples and events, too much for the memory of this machine. Open it on a machine "
+          "with more memory, or query its tables with sqlite3"};
 }
 
 Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,

@@ -9,9 +9,6 @@ namespace {
 
 using Reason = RunEnd::Reason;
 
-// The end of a connection and that of its process are seen one after the other, in any order.
-constexpr std::chrono::milliseconds kRanOn{1000};
-
 /// "text in step 31, …", or the text alone before the first step.
 std::string withPosition(const std::string& text, const RunFacts& facts) {
   const std::string where = facts.position.text();
@@ -89,7 +86,7 @@ void endBeforeHello(const RunFacts& facts, RunEnd& end) {
 }
 
 /// The process that trained has ended its connection and run on.
-void endLeft(const RunFacts& facts, const std::string& what, RunEnd& end) {
+void endAfterDisconnect(const RunFacts& facts, const std::string& what, RunEnd& end) {
   end.reason = Reason::kExited;
   if (facts.exit) end.exitCode = facts.exit->exitCode;
   end.message = withPosition(facts.program.toStdString() + ' ' + what, facts) +
@@ -137,8 +134,12 @@ void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
         withPosition(program + " was asked to stop and " + howItEnded(*facts.exit), facts);
   } else if (!facts.greeted && facts.exit->signal == 0) {
     endBeforeHello(facts, end);
-  } else if (facts.ranOnFor && *facts.ranOnFor >= kRanOn) {
-    endLeft(facts, "closed its connection to Highwater", end);
+  } else if (facts.trainerRanOn == true) {
+    endAfterDisconnect(facts, "closed its connection to Highwater", end);
+  } else if (facts.trainerRanOn == false) {
+    // Below a launcher, which went on.
+    end.reason = Reason::kCrashed;
+    end.message = withPosition("the process that trained ended without saying why", facts);
   } else if (facts.exit->signal != 0) {
     end.reason = Reason::kCrashed;
     end.message = withPosition(program + ' ' + howItEnded(*facts.exit), facts);
@@ -166,8 +167,8 @@ RunEnd runEndFrom(const RunFacts& facts) {
     end.reason = Reason::kProtocolViolation;
     end.message = withPosition(
         program + " broke the protocol (" + facts.violation->toStdString() + ")", facts);
-  } else if (!facts.whyLeft.empty()) {
-    endLeft(facts, facts.whyLeft, end);
+  } else if (!facts.disconnectReason.empty()) {
+    endAfterDisconnect(facts, facts.disconnectReason, end);
   } else if (facts.goodbye) {
     endWithGoodbye(facts, end);
   } else if (facts.failure) {

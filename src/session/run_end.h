@@ -27,16 +27,18 @@ struct RunFacts {
   std::optional<std::chrono::milliseconds> silentFor;      ///< hung: no message for this long
   std::optional<std::chrono::milliseconds> notStoppedFor;  ///< ended by Highwater after a stop
   /// What the process of a script did to its connection: "replaced itself by another program".
-  std::string whyLeft;
-  std::optional<std::chrono::milliseconds> ranOnFor;  ///< a script, after its connection had ended
-  std::optional<ProcessExit> exit;                    ///< absent if attached
+  std::string disconnectReason;
+  /// Whether the process that trained still ran a second after its connection had ended; unset
+  /// where the whole program had ended by then.
+  std::optional<bool> trainerRanOn;
+  std::optional<ProcessExit> exit;  ///< absent if attached
   TrainingPosition position;
   QStringList lastLines;
 };
 
 /// Decides how a run ended and describes it in one sentence for the user. The first of these facts
-/// that is set decides: notStarted, violation, whyLeft, goodbye, failure, refusedKnobs, silentFor,
-/// aborted; otherwise the exit of the process.
+/// that is set decides: notStarted, violation, disconnectReason, goodbye, failure, refusedKnobs,
+/// silentFor, aborted; otherwise the exit of the process.
 [[nodiscard]] RunEnd runEndFrom(const RunFacts& facts);
 
 }  // namespace highwater::session

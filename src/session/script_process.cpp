@@ -109,20 +109,21 @@ Result<void> checkCommand(const QString& program) {
                    "; give the command that starts the training, for example python train.py"};
 }
 
+/// A process that the program has started, and that goes on after its end; 0: none.
+pid_t processLeftBehind(const LocalEndpoint& endpoint) {
+  const std::string entry = "HIGHWATER_SCRIPT_SOCKET=" + endpoint.socketPath().toStdString();
+  auto left = processesWithEnvironment(entry);
+  // A process that forks and ends is followed by one that a first look may have been too early for.
+  if (left.empty()) left = processesWithEnvironment(entry);
+  return left.empty() ? 0 : left.front();
+}
+
 /// How far the program's Python processes came, by the signs that they have left.
 std::string whatWasSeen(const LocalEndpoint& endpoint) {
   const auto saw = [&endpoint](const char* sign) { return endpoint.hasSign(QLatin1String(sign)); };
   if (saw("unwatched")) {
     return "the training could not be watched: " +
            endpoint.textOfSign(QStringLiteral("unwatched")).toStdString();
-  }
-  const std::string entry = "HIGHWATER_SCRIPT_SOCKET=" + endpoint.socketPath().toStdString();
-  auto left = processesWithEnvironment(entry);
-  // A process that forks and ends is followed by one that a first look may have been too early for.
-  if (left.empty()) left = processesWithEnvironment(entry);
-  if (!left.empty()) {
-    return "the program ended, but process " + std::to_string(left.front()) +
-           ", which it has started, goes on; what that one does is not recorded";
   }
   if (saw("optimizer")) {
     std::string seen = "an optimizer was built, but none stepped, and no backward ran";
@@ -312,20 +313,26 @@ std::string ScriptProcess::whyUnwatched() const {
   return endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
 }
 
-std::string ScriptProcess::whyLeft() const {
+std::string ScriptProcess::disconnectReason() const {
   if (endpoint_->hasSign(QStringLiteral("exec"))) {
     return "replaced itself by another program (exec)";
   }
   if (endpoint_->hasSign(QStringLiteral("closed"))) {
     return "closed its connection to Highwater (as code does that closes all descriptors)";
   }
-  const QString broken = endpoint_->textOfSign(QStringLiteral("broken"));
-  if (broken.isEmpty()) return {};
-  return "is not watched any more because of an error in Highwater (" + broken.toStdString() + ")";
+  return endpoint_->textOfSign(QStringLiteral("broken")).toStdString();
+}
+
+qint64 ScriptProcess::leftBehind() const {
+  return processLeftBehind(*endpoint_);
 }
 
 std::string ScriptProcess::whyNothingTrained() const {
   std::string why = whatWasSeen(*endpoint_);
+  if (const qint64 left = hasEnded() ? leftBehind() : 0; left != 0) {
+    why += "; process " + std::to_string(left) +
+           ", which the program has started, goes on; what that one does is not recorded";
+  }
   const QString error = endpoint_->textOfSign(QStringLiteral("error"));
   if (kHasSimulation && !options_.simulated && error.contains(QLatin1String("support for mps"))) {
     why += std::string("; ") + kSimulationHint;

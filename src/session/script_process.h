@@ -64,7 +64,9 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] std::string whyUnwatched() const;
   /// What the process that trained did to its connection before its end, for the user, after the
   /// program's name: "replaced itself by another program (exec)". "": nothing that is known.
-  [[nodiscard]] std::string whyLeft() const;
+  [[nodiscard]] std::string disconnectReason() const;
+  /// The id of a process that the program has left behind; 0: none.
+  [[nodiscard]] qint64 leftBehind() const;
   /// The id of the program's process; 0 before start() and after its end.
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// Sends the program a signal, while it runs.

@@ -1,6 +1,5 @@
 #include "session/session.h"
 
-#include <QElapsedTimer>
 #include <QTimer>
 #include <algorithm>
 #include <csignal>
@@ -11,6 +10,7 @@
 #include "session/command_text.h"
 #include "session/frame_channel.h"
 #include "session/local_endpoint.h"
+#include "session/process_search.h"
 #include "session/run_end.h"
 #include "session/run_state_machine.h"
 #include "session/script_process.h"
@@ -34,6 +34,8 @@ constexpr milliseconds kLongestStop{60'000};
 constexpr int kStoodStill = 3;
 /// From the worker's last message to the end of its process and connection.
 constexpr milliseconds kExitGrace{5000};
+/// The end of a connection and that of its process are seen one after the other, in any order.
+constexpr milliseconds kDisconnectGrace{1000};
 constexpr std::size_t kMaxUnanswered = 256;
 
 }  // namespace
@@ -44,18 +46,24 @@ class Session::Private final : public QObject {
       : q(session), options(std::move(launchOptions)) {
     watchTimer.setInterval(kWatchInterval);
     connect(&watchTimer, &QTimer::timeout, this, [this] { watch(); });
-    for (QTimer* timer : {&stopTimer, &exitTimer}) timer->setSingleShot(true);
+    for (QTimer* timer : {&stopTimer, &exitTimer, &disconnectTimer}) timer->setSingleShot(true);
     stopTimer.setInterval(kStopGrace);
     exitTimer.setInterval(kExitGrace);
+    disconnectTimer.setInterval(kDisconnectGrace);
     connect(&stopTimer, &QTimer::timeout, this, [this] { onStopTimeout(); });
     connect(&exitTimer, &QTimer::timeout, this, [this] { onExitTimeout(); });
+    connect(&disconnectTimer, &QTimer::timeout, this, [this] {
+      if (programRuns() && hello) {
+        facts.trainerRanOn = isRunning(static_cast<pid_t>(hello->processId));
+      }
+    });
   }
 
   void start();
   void launch();
   void startScript();
   void onScriptEnded();
-  void noteProgramEnded(ProcessExit exit, std::string whyLeft);
+  void noteProgramEnded(ProcessExit exit, std::string disconnectReason);
   void connectTo(UniqueFd socket, std::string token);
   void onMessage(std::span<const std::uint8_t> frame, const Message& message);
   void onHello(const Hello& greeting);
@@ -107,8 +115,7 @@ class Session::Private final : public QObject {
   milliseconds silence{0}, stoppingFor{0};
   std::optional<Activity> activity;  ///< while the run lives
   std::uint32_t stepsAtStop = 0;     ///< that had ended when the stop was asked for
-  QTimer watchTimer, stopTimer, exitTimer;
-  QElapsedTimer sinceConnection;  ///< since the connection has ended
+  QTimer watchTimer, stopTimer, exitTimer, disconnectTimer;
 };
 
 void Session::Private::start() {
@@ -177,8 +184,10 @@ void Session::Private::startScript() {
 }
 
 void Session::Private::onScriptEnded() {
-  noteProgramEnded({script->exitCode(), script->signal()}, script->whyLeft());
-  facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
+  noteProgramEnded({script->exitCode(), script->signal()}, script->disconnectReason());
+  if (!channel) {
+    facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
+  }
   emit q->programEnded();
   if (!channel) return conclude();
   // A process that the program has left behind may hold the connection open.
@@ -186,10 +195,9 @@ void Session::Private::onScriptEnded() {
   concludeIfOver();
 }
 
-void Session::Private::noteProgramEnded(ProcessExit exit, std::string whyLeft) {
+void Session::Private::noteProgramEnded(ProcessExit exit, std::string disconnectReason) {
   facts.exit = exit;
-  facts.whyLeft = std::move(whyLeft);
-  if (sinceConnection.isValid()) facts.ranOnFor = milliseconds(sinceConnection.elapsed());
+  facts.disconnectReason = std::move(disconnectReason);
 }
 
 void Session::Private::connectTo(UniqueFd socket, std::string token) {
@@ -204,7 +212,7 @@ void Session::Private::connectTo(UniqueFd socket, std::string token) {
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
     connectionOver = true;
-    sinceConnection.start();
+    disconnectTimer.start();
     awaitExit();
     concludeIfOver();
   });
@@ -447,9 +455,9 @@ void Session::expectProgram(const QString& program) {
   d_->programExpected = true;
 }
 
-void Session::programHasEnded(ProcessExit exit, const std::string& whyLeft) {
+void Session::programHasEnded(ProcessExit exit, const std::string& disconnectReason) {
   if (d_->machine.state() == State::kEnded) return;
-  d_->noteProgramEnded(exit, whyLeft);
+  d_->noteProgramEnded(exit, disconnectReason);
   d_->awaitExit();
   d_->concludeIfOver();
 }

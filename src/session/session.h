@@ -95,9 +95,9 @@ class Session final : public QObject {
   /// the caller has started and calls `program`. The run then ends when programHasEnded() was
   /// called.
   void expectProgram(const QString& program);
-  /// The user's program of expectProgram() has ended so; `whyLeft` is ScriptProcess's. What it left
-  /// behind may hold the connection for 5 s.
-  void programHasEnded(ProcessExit exit, const std::string& whyLeft);
+  /// The user's program of expectProgram() has ended so; `disconnectReason` is ScriptProcess's.
+  /// What it left behind may hold the connection for 5 s.
+  void programHasEnded(ProcessExit exit, const std::string& disconnectReason);
 
   /// Adds a receiver for the run's messages. It gets every valid message in order, and RunEnd last.
   /// The session does not own it; it must outlive the run.

@@ -166,16 +166,21 @@ class TestRunEnd : public QObject {
     RunFacts facts = withExit(running(), 0);
     facts.program = QStringLiteral("train.py");
     facts.isScript = true;
-    facts.ranOnFor = std::chrono::milliseconds(20);
     QCOMPARE(runEndFrom(facts).message,
              std::string("train.py ended with exit code 0 without saying why in step 5"));
-    facts.ranOnFor = std::chrono::milliseconds(1500);
+    // Below a launcher that goes on.
+    facts.trainerRanOn = false;
     RunEnd end = runEndFrom(facts);
+    QCOMPARE(end.message,
+             std::string("the process that trained ended without saying why in step 5"));
+    QVERIFY(end.reason == Reason::kCrashed);
+    facts.trainerRanOn = true;
+    end = runEndFrom(facts);
     QCOMPARE(end.message, std::string("train.py closed its connection to Highwater in step 5; what "
                                       "it did after that is not recorded"));
     QVERIFY(end.reason == Reason::kExited);
     // What it says of itself tells more, also after a goodbye.
-    facts.whyLeft = "replaced itself by another program (exec)";
+    facts.disconnectReason = "replaced itself by another program (exec)";
     facts.goodbye = Goodbye{5, false};
     end = runEndFrom(facts);
     QCOMPARE(end.message, std::string("train.py replaced itself by another program (exec) in step "
