@@ -225,10 +225,12 @@ void LiveStore::addBatch(const EventBatch& batch) {
 }
 
 bool LiveStore::mayMove(std::size_t rows, events::EventKind kind) {
+  if (rows > kMostMovedRows - movedRows_) {
+    ++droppedByKind_[kind];
+    return false;
+  }
   movedRows_ += rows;
-  if (movedRows_ <= kMostMovedRows) return true;
-  ++droppedByKind_[kind];
-  return false;
+  return true;
 }
 
 void LiveStore::addMemorySample(const events::MemorySample& sample) {

@@ -24,9 +24,9 @@ inline constexpr std::int32_t kFormatOfNotes = 5;
 inline constexpr std::size_t kFullBatchBytes = 4u << 20;
 /// The largest size of a batch of frames in bytes, uncompressed. A reader refuses a larger one.
 inline constexpr std::size_t kMaxBatchBytes = 64u << 20;
-/// A recording may hold kMaxBatchBytes and so many times the bytes of its file, uncompressed; a
-/// reader refuses the rest. Recordings of real runs hold 0.4 to 1.3 times, their batches up to 11:
-/// the times of events hardly compress.
+/// Limit of the uncompressed size of a recording: kMaxBatchBytes + kMostInflation × the file's
+/// size; a reader refuses what is beyond it. Recordings of real runs hold 0.4 to 1.3 times, their
+/// batches up to 11: the times of events hardly compress.
 inline constexpr std::uint64_t kMostInflation = 100;
 
 /// SQL of the table `batches`, which holds the recording itself. Each row is a batch of frames
@@ -68,7 +68,8 @@ inline constexpr const char* kCreateRun =
 /// of format 7 may lack it, those of earlier formats do.
 inline constexpr const char* kBatchesKey = "batches";
 /// Key in `run`: the number of rows of `batches` at the writer's last checkpoint. The file of a
-/// killed run that lacks its WAL ends at such a checkpoint. A file that has rows beyond it got them
+/// killed run that lacks its WAL ends at such a checkpoint; only where a reader cut the last one
+/// short for the first time may it look whole. A file that has rows beyond it got them
 /// from the WAL, by another program that read it, and is whole.
 inline constexpr const char* kCheckpointedKey = "checkpointed_batches";
 /// SQL of the table `steps`: one row per training step. For other tools; Highwater does not read

@@ -67,7 +67,7 @@ struct RecordingWriter::Impl {
   Result<void> writeAll(const Batches& batches);
   void rollBack();
   Result<void> openTables();
-  Result<void> noteCheckpoint();
+  Result<void> noteCheckpoint(std::uint64_t batches);
   Result<void> moveIntoPlace();
   void checkpoint();
   void watchFile();
@@ -91,6 +91,9 @@ struct RecordingWriter::Impl {
   std::uint64_t dropped = 0;
   std::uint64_t framesWritten = 0, batchesWritten = 0;
   bool checkpointNeeded = false;
+  /// A reader kept the last checkpoint from taking in all: the next may end at any commit, so that
+  /// each says what noteCheckpoint() says.
+  bool endsAtACommit = false;
   Clock::time_point lastCheckpoint = Clock::now();
   std::thread thread;
   std::atomic<std::uint64_t> bytesWritten{0};
@@ -196,10 +199,11 @@ void RecordingWriter::Impl::loop() {
 void RecordingWriter::Impl::checkpoint() {
   watchFile();
   if (diskFailed) return;
-  if (auto done = noteCheckpoint(); !done) return writeFailed(done.error());
+  if (auto done = noteCheckpoint(batchesWritten); !done) return writeFailed(done.error());
   // Passive: does not wait for readers; what they still need is left to the next checkpoint.
-  sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr,
-                            nullptr);
+  int inWal = 0, taken = 0;
+  sqlite3_wal_checkpoint_v2(database->handle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, &inWal, &taken);
+  endsAtACommit = inWal != taken;
   file.lock().remember();
   lastCheckpoint = Clock::now();
   checkpointNeeded = false;
@@ -208,8 +212,8 @@ void RecordingWriter::Impl::checkpoint() {
 
 /// Notes in the file that it ends here because of a checkpoint of this writer: the rest of the
 /// recording, if there is more, is in the WAL. See kCheckpointedKey.
-Result<void> RecordingWriter::Impl::noteCheckpoint() {
-  return tables.setRunValue(kCheckpointedKey, std::to_string(batchesWritten));
+Result<void> RecordingWriter::Impl::noteCheckpoint(std::uint64_t batches) {
+  return tables.setRunValue(kCheckpointedKey, std::to_string(batches));
 }
 
 /// A deleted file is an error at once, for nothing of it would stay. A moved one is written to its
@@ -259,6 +263,9 @@ Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
   }
   const std::uint64_t written = batchesWritten + batches.size();
   if (auto done = tables.setRunValue(kBatchesKey, std::to_string(written)); !done) return done;
+  if (endsAtACommit) {
+    if (auto done = noteCheckpoint(written); !done) return done;
+  }
   if (auto done = database->execute("COMMIT"); !done) return done;
   batchesWritten = written;
   for (const PendingBatch& batch : batches) framesWritten += batch.frameCount;
@@ -267,7 +274,7 @@ Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
 
 Result<void> RecordingWriter::Impl::moveIntoPlace() {
   if (file.inPlace()) return {};
-  if (auto done = noteCheckpoint(); !done) return done;
+  if (auto done = noteCheckpoint(batchesWritten); !done) return done;
   // SQLite finds a WAL by the file's name: the connection is closed for the move.
   leaveWalAndClose();
   const auto moved = file.moveIntoPlace();

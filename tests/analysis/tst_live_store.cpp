@@ -114,6 +114,13 @@ class TestLiveStore : public QObject {
     QVERIFY(store.dropped() > 0 && times.size() > 10'000);
     QCOMPARE(times.size() + store.dropped(), std::uint64_t(kSamples));
     QVERIFY(std::is_sorted(times.begin(), times.end()));
+    // Those in order are taken as before.
+    const std::size_t before = times.size();
+    OwnedBatch inOrder;
+    for (int i = 1; i <= 5; ++i) inOrder.memorySamples.push_back(memoryAt(kSamples + i, 1));
+    inOrder.completeUpToNs = (kSamples + 5) * kMs;
+    store.apply(inOrder.view());
+    QCOMPARE(store.memory().timesNs.size(), before + 5);
   }
 
   void lateSamplesFindTheirPlace() {
