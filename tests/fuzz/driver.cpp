@@ -2,7 +2,10 @@
 // seeds, or one made before, with some changes. It knows nothing of coverage. It takes libFuzzer's
 // options and folders. usage: fuzz_NAME [-runs=N] [-max_total_time=SECONDS] [-seed=N] FOLDER...
 
+#include <unistd.h>
+
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -35,6 +38,14 @@ void keepCurrent() {
       .write(reinterpret_cast<const char*>(current.data()),
              static_cast<std::streamsize>(current.size()));
   std::fprintf(stderr, "the input is in %s; run the program with it as its argument\n", kName);
+}
+
+/// One input may not take longer, in seconds.
+constexpr unsigned kMostSeconds = 30;
+
+extern "C" void tookTooLong(int) {
+  keepCurrent();
+  std::_Exit(1);
 }
 
 std::vector<Bytes> readAll(const std::vector<std::filesystem::path>& paths) {
@@ -79,6 +90,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "%s: no seeds; name their folder\n", argv[0]);
     return 2;
   }
+  std::signal(SIGALRM, &tookTooLong);
   if (__sanitizer_set_death_callback) __sanitizer_set_death_callback(&keepCurrent);
   for (const Bytes& each : corpus) {
     current = each;
@@ -93,6 +105,7 @@ int main(int argc, char** argv) {
     if (passed.count() > seconds) break;
     current = corpus[random() % corpus.size()];
     highwater::fuzz::mutateStream(current, corpus[random() % corpus.size()], kMostBytes, random);
+    ::alarm(kMostSeconds);
     LLVMFuzzerTestOneInput(current.data(), current.size());
     // Some changed inputs are changed further.
     if (random() % 64 != 0) continue;

@@ -27,6 +27,7 @@ probe.leave_module()
 probe.end_phase()
 print(probe._library._name)
 print(probe.connect(sys.argv[1], sys.argv[2]))
+print(bool(probe._library.hw_is_running() & 0xFF))
 probe.stop()
 train(1)
 """
@@ -84,13 +85,15 @@ class BuiltLibrary(unittest.TestCase):
             log = "".join(open(entry.path).read() for entry in os.scandir(os.path.join(cache, "highwater"))
                           if entry.name.endswith(".log")) if os.path.isdir(cache) else ""
             self.assertEqual(done.returncode, 0, done.stderr + log)
-            library, answer = done.stdout.splitlines()
+            library, answer, records = done.stdout.splitlines()
             host.close()
         self.assertTrue(os.path.basename(library).startswith("probe-torch"), library)
         self.assertIn("Highwater: built in ", done.stderr)
         self.assertEqual(host.frame[8:12], b"HWTR")
         self.assertIn(TOKEN.encode(), host.frame)
-        self.assertEqual(answer, "Highwater has not accepted the connection within 10 s")
+        self.assertEqual(answer, "Highwater has closed the connection")
+        # Nobody takes what is recorded from then on: it would pile up.
+        self.assertEqual(records, "False")
 
 
 if __name__ == "__main__":

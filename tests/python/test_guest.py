@@ -441,6 +441,17 @@ train(10)
 for thread in threads: thread.join()
 print(sorted(losses.items()), threading.active_count())
 """, steps=5),
+    "thread_after_an_evaluation": Row("""
+model.eval()
+with torch.no_grad(): model(torch.ones(3, 4))
+def run(): model.train(); print(train(20))
+thread = threading.Thread(target=run); thread.start(); thread.join()
+""", steps=18),
+    "thread_in_a_phase": Row("""
+with highwater.phase("all"):
+    thread = threading.Thread(target=lambda: print(train(20))); thread.start(); thread.join()
+print(train(1))
+""", steps=18, **API),
     "threads_that_all_begin_to_train": Row("""
 begin = threading.Barrier(4)
 def run(results):

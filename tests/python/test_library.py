@@ -142,6 +142,19 @@ class Build(unittest.TestCase):
             "", f"the cache folder {os.path.dirname(path)} belongs to another user (uid 65534). Remove it, or name "
                 "another by XDG_CACHE_HOME"))
 
+    def test_a_folder_that_others_can_replace_is_not_used(self):
+        folder = _library.cache_folder()
+        os.makedirs(os.path.dirname(folder), exist_ok=True)
+        os.chmod(os.path.dirname(folder), 0o777)
+        path, problem = _library.find_library()
+        self.assertEqual(path, "")
+        self.assertRegex(problem, "others can put another cache folder in place of .*highwater. Close .* to them, or name")
+        os.chmod(os.path.dirname(folder), 0o1777)  # as /tmp
+        self.assertEqual(_library.find_library()[1], "")
+        os.rename(folder, folder + ".kept")
+        os.symlink(folder + ".kept", folder)
+        self.assertIn("is a link", _library.find_library()[1])
+
     def test_what_is_not_as_it_was_built_is_built_again(self):
         path, _ = _library.find_library()
         good = open(path, "rb").read()

@@ -131,7 +131,7 @@ class Window:
     def refusal(self) -> str:
         """Why this process cannot claim."""
         error = self._refused
-        if isinstance(error, PermissionError):
+        if isinstance(error, PermissionError) and self._is_of_another_user():
             return (f"this process runs as another user (uid {os.geteuid()}) than the one that started Highwater, and "
                     "may not open its socket")
         if isinstance(error, (FileNotFoundError, NotADirectoryError)):
@@ -149,6 +149,12 @@ class Window:
         except OSError:
             pass  # it runs as another user
         return f"Highwater watches process {process} already"
+
+    def _is_of_another_user(self) -> bool:
+        try:
+            return os.stat(self._folder).st_uid != os.geteuid()
+        except OSError:
+            return True  # not even its parent may be entered
 
     def tell_once(self, text: str) -> None:
         """Prints for the user what only the first of many processes has to say."""

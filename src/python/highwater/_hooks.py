@@ -149,7 +149,7 @@ class Hooks:
         for module in (_dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
-        training = Training(self._torch, probe, self._optimizers, self.attach)
+        training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         self._training = _live.training = training
@@ -215,6 +215,10 @@ class Hooks:
         if problem:
             tell(f"part of this training is not watched: {problem}")
 
+    def _note_broken(self, what: str) -> None:
+        """The recording ends before the training does, whose program `what` is: for the window to say."""
+        self._window.note("broken", what)
+
     def give_up(self, error: Exception) -> None:
         """After an error in a hook: see `Training.give_up`."""
         if self._training is not None:
@@ -272,14 +276,17 @@ class Hooks:
         training = _live.training
         if training is None or not self._attach_tried or not _is_executable(program):
             return False
-        _live.training = None
         self._window.note("exec", f"step {training.step}")
-        training.finish_at_once()
+        if training.finish_at_once():
+            _live.training = None
         return True
 
     def exec_failed(self, error: Exception) -> None:
         """The program goes on after `leave_by_exec`."""
         self._window.take_back("exec")
+        if _live.training is not None:  # another thread trains, and is watched as before
+            return
+        self._note_broken("is not watched any more since it failed to become another program (exec)")
         tell(f"this program could not become another one ({error}), and is not recorded from here on")
 
     def _forked(self) -> None:

@@ -59,10 +59,9 @@ def find_library() -> tuple[str, str]:
     folder = cache_folder()
     path = os.path.join(folder, cache_name(torch, native))
     try:
-        owner = _make_private(folder)
-        if owner != os.geteuid():
-            return "", (f"the cache folder {folder} belongs to another user (uid {owner}). Remove it, or name another "
-                        "by XDG_CACHE_HOME")
+        problem = _make_private(folder)
+        if problem:
+            return "", f"{problem}, or name another by XDG_CACHE_HOME"
         if is_sound(path):
             return path, ""
         with _locked(path + ".lock") as problem:
@@ -70,7 +69,7 @@ def find_library() -> tuple[str, str]:
                 return "", problem
             if is_sound(path):
                 return path, ""
-            _remove_leftovers(folder)
+            _remove_leftovers(path)
             return path, build(torch, native, path)
     except OSError as error:
         return "", (f"cannot write the cache folder {folder}: {error.strerror}. Make it writable, or name "
@@ -105,25 +104,34 @@ def _digest(file) -> bytes:
     return f"{size} {digest.hexdigest()}\n".encode()
 
 
-def _make_private(folder: str) -> int:
-    """Makes the folder, if need be, and closes it to others where it is this user's. Returns its owner."""
-    os.makedirs(os.path.dirname(folder), mode=0o700, exist_ok=True)
+def _make_private(folder: str) -> str:
+    """Makes the folder, if need be, and closes it to others where it is this user's. Returns why it cannot be used."""
+    parent = os.path.dirname(folder)
+    os.makedirs(parent, mode=0o700, exist_ok=True)
+    around = os.stat(parent)
+    if around.st_uid not in (0, os.geteuid()) or around.st_mode & 0o002 and not around.st_mode & stat.S_ISVTX:
+        return f"others can put another cache folder in place of {folder}. Close {parent} to them"
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o700)
-    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if os.path.islink(folder):
+        return f"the cache folder {folder} is a link. Remove it"
+    number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | _FLAGS)
     try:
         found = os.fstat(number)
-        if found.st_uid == os.geteuid() and found.st_mode & 0o022:
+        if found.st_uid != os.geteuid():
+            return f"the cache folder {folder} belongs to another user (uid {found.st_uid}). Remove it"
+        if found.st_mode & 0o022:
             os.fchmod(number, 0o700)
-        return found.st_uid
+        return ""
     finally:
         os.close(number)
 
 
-def _remove_leftovers(folder: str) -> None:
-    """Removes what killed builds have left."""
+def _remove_leftovers(path: str) -> None:
+    """Removes what killed builds of the library at `path`, whose lock is held, have left."""
+    folder, library = os.path.split(path)
     for name in os.listdir(folder):
-        left = re.fullmatch(r"probe-torch.*\.so\.(\d+)(\.o|\.sha256)?", name)
+        left = re.fullmatch(re.escape(library) + r"\.(\d+)(\.o|\.sha256)?", name)
         if left and not _is_alive(int(left[1])):
             with contextlib.suppress(OSError):
                 os.remove(os.path.join(folder, name))
@@ -183,7 +191,9 @@ def cache_folder() -> str:
     """The folder in which the user's libraries are kept."""
     if sys.platform == "darwin":
         return os.path.expanduser("~/Library/Caches/highwater")
-    return os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "highwater")
+    given = _live.environment.get
+    home = given("HOME") or os.path.expanduser("~")
+    return os.path.join(given("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "highwater")
 
 
 def cache_name(torch: Torch, native: str) -> str:

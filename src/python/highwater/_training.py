@@ -32,8 +32,9 @@ class _Calls(threading.local):
 class Training(StepListener):
     """One training. The hooks call its methods from any thread; steps are those of the thread that trains."""
 
-    def __init__(self, torch, probe: Probe, optimizers, attach=lambda: ""):
-        """`optimizers` holds the optimizers that are alive, weakly. `attach()` has the window watch this process."""
+    def __init__(self, torch, probe: Probe, optimizers, attach=lambda: "", note_broken=lambda what: None):
+        """`optimizers` holds the optimizers that are alive, weakly. `attach()` has the window watch this process;
+        `note_broken` tells it that the recording ends before the training does."""
         self.torch = torch
         self.probe = probe
         self.knobs = Knobs(self)
@@ -43,6 +44,7 @@ class Training(StepListener):
         self._postponed: list = []  # commands that wait for the end of the step
         self._optimizers = optimizers
         self._attach = attach
+        self._note_broken = note_broken
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
@@ -442,14 +444,16 @@ class Training(StepListener):
             self.probe = Probe()
             probe.stop(limit_ms)  # else the process crashes while its threads read a device that is destroyed
 
-    def finish_at_once(self) -> None:
+    def finish_at_once(self) -> bool:
         """The script ends by os._exit() or exec, which call nothing: sends the last moments, within a fraction of a
-        second."""
-        if self._is_training_thread():
-            try:
-                self.finish(_EXIT_MS)
-            except Exception:
-                pass  # the script ends as it wants
+        second. Returns whether it did: not on a thread that does not train."""
+        if not self._is_training_thread():
+            return False
+        try:
+            self.finish(_EXIT_MS)
+        except Exception:
+            pass  # the script ends as it wants
+        return True
 
     def trains_here(self) -> None:
         """The native part will connect on this thread, and take it for the one that trains."""
@@ -471,6 +475,7 @@ class Training(StepListener):
         if type(self.probe) is Probe:
             return
         tell(f"stopped watching, the training goes on: {error!r}")
+        self._note_broken(f"is not watched any more because of an error in Highwater ({error!r})")
         if self._is_training_thread():
             self.stop_watching()
         else:  # the thread that trains may be inside the probe: finish() stops it

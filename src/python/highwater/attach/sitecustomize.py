@@ -15,7 +15,8 @@ _PACKAGE = os.path.dirname(_FOLDER)
 # No import statement can have this name, so a package `highwater` of the user's own is no obstacle.
 _ATTACHED = "highwater-attached"
 # The script may remove its variables.
-_ENVIRONMENT = {name: value for name, value in os.environ.items() if name.startswith("HIGHWATER_")}
+_ENVIRONMENT = {name: value for name, value in os.environ.items()
+                if name.startswith("HIGHWATER_") or name in ("HOME", "XDG_CACHE_HOME")}
 _SOCKET = _ENVIRONMENT.get("HIGHWATER_SCRIPT_SOCKET", "")
 # Python 3.10 and 3.11 also ask finders that have only find_module.
 _find_by_module = getattr(_frozen_importlib, "_find_spec_legacy", lambda finder, name, path: None)
