@@ -21,6 +21,10 @@ class Ops {
     stack_.begin(stack_.name(name), layer_, wait, mayFallBack);
     return *this;
   }
+  Ops& call(const char* name, SyncKind kind) {
+    stack_.beginCall(stack_.name(name), kind);
+    return *this;
+  }
   bool passes(const char* name) { return stack_.passes(stack_.name(name), nullptr); }
   Ops& end(int count = 1) {
     while (count-- > 0) stack_.end();
@@ -72,6 +76,20 @@ constexpr OpWait kScalar{SyncKind::ScalarRead, 4};
 class TestOpStack : public QObject {
   Q_OBJECT
  private slots:
+  void aCallThatWaitsHoldsTheWaitsInIt() {
+    Ops ops;
+    ops.call("torch.mps.synchronize", SyncKind::Synchronize);
+    ops.op("aten::_local_scalar_dense", kScalar).op("aten::mul").end();
+    ops.begin("aten::_local_scalar_dense", kScalar)
+        .call("torch.mps.synchronize", SyncKind::Synchronize)
+        .end(2);
+    ops.drain();
+    QCOMPARE(ops.syncs.size(), std::size_t{2});
+    QCOMPARE(ops.nameOf(ops.syncs[0].op()), std::string("torch.mps.synchronize"));
+    QVERIFY(ops.syncs[0].kind() == SyncKind::Synchronize && ops.syncs[0].deliberate() == 0);
+    QCOMPARE(ops.nameOf(ops.syncs[1].op()), std::string("aten::_local_scalar_dense"));
+  }
+
   void reportsTheOutermostOpThatWaits() {
     Ops ops;
     ops.begin("aten::item").begin("aten::_local_scalar_dense", kScalar);

@@ -137,6 +137,14 @@ void OpStack::beginRecorded(NameCache::Entry& name, const OpWait& wait, bool isB
   if (!isOrdinary(name)) handleTagged(wait);
 }
 
+void OpStack::beginCall(NameCache::Entry& name, events::SyncKind kind) {
+  Frame* frame = push(name, OpLayer::kDispatch);
+  if (!frame) return;
+  frame->wait = {kind};
+  frame->flags |= kWaits;
+  frame->inner |= kInsideWait;
+}
+
 void OpStack::handleTagged(const OpWait& wait) {
   const std::uint32_t depth = depth_ - 1;
   Frame& frame = frames_[depth];

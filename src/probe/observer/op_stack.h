@@ -136,6 +136,9 @@ class OpStack {
       frame->detail = detail;
     }
   }
+  /// Begins a call that is no op and makes the host wait, such as torch.mps.synchronize(). end()
+  /// ends and records it; waits inside it are part of it.
+  void beginCall(NameCache::Entry& name, events::SyncKind kind);
   /// Begins an op or a backward node whose own span end(currentBytes) is to record, with `detail`
   /// (probe level `ops`). `wait` is what its tensors tell, and is ignored for ops tagged kOther.
   void beginRecorded(NameCache::Entry& name, const OpWait& wait, bool isBackwardNode,

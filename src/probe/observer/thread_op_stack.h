@@ -47,4 +47,23 @@ inline constinit thread_local KnownStack knownStack;
                                                                                       : nullptr;
 }
 
+/// While false, the kernels of watched ops only call the next one, and no call is observed.
+inline std::atomic<bool> kernelsObserve{false};
+
+/// Ends the innermost op of the thread's stack at its destruction, also where the op throws.
+class OpenOp {
+ public:
+  explicit OpenOp(bool isOpen) : isOpen_(isOpen) {}
+  // A stack that was made meanwhile, for another observer, has no open op.
+  ~OpenOp() {
+    if (!isOpen_) return;
+    if (OpStack* ops = threadOpStack()) ops->end();
+  }
+  OpenOp(const OpenOp&) = delete;
+  OpenOp& operator=(const OpenOp&) = delete;
+
+ private:
+  bool isOpen_;
+};
+
 }  // namespace highwater::probe

@@ -11,22 +11,6 @@
 namespace highwater::probe {
 namespace {
 
-/// Ends the innermost op of the thread's stack, also where the op throws.
-class OpenOp {
- public:
-  explicit OpenOp(bool isOpen) : isOpen_(isOpen) {}
-  // A stack that was made meanwhile, for another observer, has no open op.
-  ~OpenOp() {
-    if (!isOpen_) return;
-    if (OpStack* ops = threadOpStack()) ops->end();
-  }
-  OpenOp(const OpenOp&) = delete;
-  OpenOp& operator=(const OpenOp&) = delete;
-
- private:
-  bool isOpen_;
-};
-
 /// Begins the op on the thread's stack. Returns false where it is not observed, or already is.
 /// `inputs()` returns its arguments; `from` is as for OpStack::begin().
 template <typename Inputs>

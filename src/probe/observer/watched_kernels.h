@@ -4,7 +4,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/Scalar.h>
 
-#include <atomic>
+#include "probe/observer/thread_op_stack.h"
 
 /// The kernels of watched ops: each observes its op on the stack of the calling thread and calls
 /// the op's next kernel. They are plain functions, so that one may run on while it is deregistered.
@@ -12,9 +12,6 @@ namespace highwater::probe {
 
 /// The key of the kernels: see WatchedOps.
 inline constexpr c10::DispatchKey kWatchKey = c10::DispatchKey::TESTING_ONLY_GenericMode;
-
-/// While false, the kernels only call the next one.
-inline std::atomic<bool> kernelsObserve{false};
 
 /// Returns the keys that follow `key` among the keys of a call.
 [[nodiscard]] inline c10::DispatchKeySet keysAfter(c10::DispatchKey key, c10::DispatchKeySet keys) {

@@ -152,6 +152,8 @@ class Hooks:
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
+        missed = probe.watch_waiting_calls(self._torch)
+        self._report(missed and f"calls of {missed}")
         self._training = _live.training = training
         training.knobs.declare_early_ones()
         self._watch_cells(training)

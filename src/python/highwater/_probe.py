@@ -46,6 +46,10 @@ class Probe:
         """
         return None
 
+    def watch_waiting_calls(self, torch) -> str:
+        """Records the calls of PyTorch that wait for the device and are no ops. Returns those that it cannot."""
+        return ""
+
     def enter_module(self, name: bytes) -> None:
         """A module is called. `name` is the class of a model, or a path below it: "encoder.layers.0"."""
 
@@ -105,6 +109,9 @@ class Probe:
     def set_level(self, name: str) -> None:
         """Changes what is observed: off, monitor or ops."""
 
+    def empty_cache(self) -> None:
+        """Empties the cache of the device's allocator. The script has not asked for it, so it is none of its waits."""
+
 
 class NativeProbe(Probe):
     """The native part, as a library that exports a function hw_NAME for each method.
@@ -147,6 +154,13 @@ class NativeProbe(Probe):
         enter, leave = calls.pop("enter_module"), calls.pop("leave_module")
         vars(self).update(calls)
         return enter, leave
+
+    def watch_waiting_calls(self, torch):
+        watch = self._bind("watch_waiting_calls", ctypes.py_object, ctypes.c_uint64, result=ctypes.c_char_p)
+        return (watch(torch, object.__basicsize__) or b"").decode(errors="replace")
+
+    def empty_cache(self):
+        self._starting.hw_empty_cache()
 
     def _bind(self, name, *arguments, result=None):
         function = getattr(self._library, f"hw_{name}")

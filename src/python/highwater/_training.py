@@ -420,7 +420,7 @@ class Training(StepListener):
                 self._has_stopped = True
                 _thread.interrupt_main()  # what Ctrl+C does, which trainers know how to end at
             elif name == "empty_cache":
-                self._empty_cache()
+                self.probe.empty_cache()
             elif name == "level":
                 self.probe.set_level(value)
             elif name == "set_knob":
@@ -428,10 +428,6 @@ class Training(StepListener):
             elif name == "tell":
                 tell(value)
         return paused
-
-    def _empty_cache(self) -> None:
-        if self.torch.backends.mps.is_available():
-            self.torch.mps.empty_cache()
 
     def finish(self, limit_ms: int = 1000) -> None:
         """The script ends. A window that does not read is given up at the limit."""

@@ -21,8 +21,10 @@
 #include "core/names.h"
 #include "probe/observer/module_scope.h"
 #include "probe/observer/watched_thread.h"
+#include "probe/readings/mps_device.h"
 #include "python/native/interpreter.h"
 #include "python/native/script_probe.h"
+#include "python/native/waiting_calls.h"
 
 using namespace highwater;
 using namespace highwater::python;
@@ -241,6 +243,15 @@ bool hw_is_running() {
   return recording() != nullptr;
 }
 
+const char* hw_watch_waiting_calls(_object* torch, std::uint64_t head_bytes) {
+  static std::string missed;
+  return textFrom(missed, [&] {
+    ScriptProbe* probe = running;
+    if (!probe || !probe->isOnMps()) return std::string();
+    return waits::watchWaitingCalls(torch, head_bytes, probe->isSimulated());
+  });
+}
+
 void hw_enter_module(const char* name) {
   withProbe(recording(), [name](ScriptProbe& probe) { ofThread().enter(probe, name); });
 }
@@ -329,6 +340,12 @@ void hw_set_level(const char* level) {
     recorder.mark(events::MarkerKind::ProbeLevel, recorder.step() + 1,
                   static_cast<double>(recorder.level()), static_cast<double>(known));
     recorder.setLevel(known);
+  });
+}
+
+void hw_empty_cache() {
+  withProbe(running, [](ScriptProbe& probe) {
+    if (probe.isOnMps()) probe::emptyDeviceCache();
   });
 }
 

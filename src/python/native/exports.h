@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+struct _object;
+
 /// What the Python package `highwater` calls, through ctypes: the only names that the library
 /// exports. Texts are UTF-8. Each function does nothing before hw_start() has succeeded, after
 /// hw_stop(), and in a forked child.
@@ -25,6 +27,8 @@ HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error, std::uint64_t
 
 /// Whether the other functions do anything: see above.
 HIGHWATER_EXPORT bool hw_is_running();
+/// As waits::watchWaitingCalls(), where the device is MPS; valid until the next call.
+HIGHWATER_EXPORT const char* hw_watch_waiting_calls(_object* torch, std::uint64_t head_bytes);
 /// A module begins and ends on the calling thread. `name` is the class of the outermost module, and
 /// the path below it of any other: "encoder.layers.0".
 HIGHWATER_EXPORT void hw_enter_module(const char* name);
@@ -59,6 +63,9 @@ HIGHWATER_EXPORT void hw_cut_step();
 HIGHWATER_EXPORT void hw_set_paused(bool paused);
 /// Changes what is observed: "off", "monitor" or "ops". The thread that trains only.
 HIGHWATER_EXPORT void hw_set_level(const char* level);
+/// Empties the cache of the device's allocator, if it is MPS. The wait is not recorded as the
+/// script's.
+HIGHWATER_EXPORT void hw_empty_cache();
 /// The orders since the last call as a JSON list of [name, value]; null where there are none. The
 /// value of "set_knob" is [number of the knob, its new value].
 /// Valid until the next call.

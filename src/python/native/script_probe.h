@@ -110,6 +110,10 @@ class ScriptProbe {
   [[nodiscard]] bool isOver() const { return isOver_.load(std::memory_order_acquire); }
   /// True inside of a phase.
   [[nodiscard]] bool isInPhase() const { return !phases_.empty(); }
+  /// True where the device is MPS, real or simulated.
+  [[nodiscard]] bool isOnMps() const { return counters_ != nullptr; }
+  /// True where the device is the simulated one.
+  [[nodiscard]] bool isSimulated() const { return !options_.simulatedDevice.empty(); }
   [[nodiscard]] probe::Recorder& recorder() { return recorder_; }
   [[nodiscard]] ScriptControl& control() { return control_; }
 
