@@ -47,6 +47,7 @@ struct JudgedRun {
   std::int64_t stepMs = kStepMs;  ///< at most kStepMs, without what moreAssemblyMs adds
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
+  Definitions names;  ///< more than those of the run
   std::string platform;
   std::vector<FallbackAcceptance> accepted;
   std::optional<RunEnd> runEnd = std::nullopt;
@@ -83,6 +84,7 @@ struct JudgedRun {
     for (const FallbackAcceptance& each : accepted) store.apply(each);
     OwnedBatch batch = more;
     for (std::uint32_t step = 1; step <= steps; ++step) addStep(batch, step);
+    store.apply(names);
     store.apply(batch.view());
     if (runEnd) store.apply(*runEnd);
   }

@@ -1,6 +1,8 @@
 #include <QtTest>
+#include <algorithm>
 #include <functional>
 #include <set>
+#include <tuple>
 
 #include "analysis/findings/finding_rules.h"
 #include "core/scenarios.h"
@@ -157,6 +159,40 @@ class TestFindings : public QObject {
     QCOMPARE(kindsOf(findings), Kinds{FindingKind::SyncPoint});
     QCOMPARE(findings.found[0].ops, std::vector<std::string>{"aten::nonzero"});
     QCOMPARE(findings.found[0].longest.value(), 15u);
+  }
+
+  void aCallThatWaitsGetsAdviceThatFitsIt() {
+    constexpr NameId kCall = 1000;
+    constexpr CallSiteId kLine = 1000, kTrainer = 1001;
+    const std::vector<std::tuple<std::string, events::SyncKind, CallSiteId, std::string>> calls{
+        {"torch.mps.synchronize", events::SyncKind::Synchronize, kLine, "synchronize once before"},
+        {"torch.mps.synchronize", events::SyncKind::Synchronize, kTrainer, "synchronize once"},
+        {"torch.accelerator.empty_cache", events::SyncKind::Synchronize, kLine, "once an epoch"},
+        {"torch.mps.empty_cache", events::SyncKind::Synchronize, kTrainer,
+         "torch_empty_cache_steps"},
+        {"torch.mps.Event.elapsed_time", events::SyncKind::EventWait, kLine, "keep the events"},
+        {"torch.Generator.get_state", events::SyncKind::ValueRead, kLine, "with checkpoints only"}};
+    for (const auto& [name, kind, site, advice] : calls) {
+      JudgedRun run = JudgedRun::ofScript();
+      run.names.names = {{kCall, name}};
+      run.names.callSites = {{kLine, kNoId, "main", "/home/me/train.py", 12},
+                             {kTrainer, kNoId, "main, in transformers/trainer.py:9 Trainer.train",
+                              "/home/me/train.py", 12}};
+      for (std::uint32_t step = 1; step <= 40; ++step) {
+        run.more.syncPoints.emplace_back((JudgedRun::beginMs(step) + 10) * kMs, 20 * kMs, 0, step,
+                                         kCall, kNoId, site, 1, kind, events::Phase::None, 0);
+      }
+      const Findings findings = run.judge();
+      const auto isWait = [](const Finding& each) { return each.kind == FindingKind::SyncPoint; };
+      QCOMPARE(std::count_if(findings.found.begin(), findings.found.end(), isWait), 1);
+      const Finding& found = *std::find_if(findings.found.begin(), findings.found.end(), isWait);
+      QVERIFY2(found.title.starts_with("Unplanned sync point: " + name + " makes the host wait"),
+               found.title.c_str());
+      QVERIFY2(found.advice.starts_with("at train.py:12") &&
+                   found.advice.find(advice) != std::string::npos,
+               found.advice.c_str());
+      QVERIFY2(found.evidence.find("moved") == std::string::npos, found.evidence.c_str());
+    }
   }
 
   void aScriptsReadAtEachStepIsChattyAndNamesItsLine() {

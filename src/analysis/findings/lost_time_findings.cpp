@@ -21,7 +21,14 @@ std::string lineText(const CallSiteParts& site) {
 }
 
 /// What turns off a library's own waits outside of the model; empty where that is not known.
-std::string libraryAdvice(const CallSiteParts& site) {
+std::string libraryAdvice(const CallSiteParts& site, std::string_view op) {
+  if (op.starts_with("torch.")) {
+    const bool empties =
+        op.ends_with(".empty_cache") && site.library.starts_with("transformers/trainer");
+    return empties ? "the trainer does this: leave torch_empty_cache_steps out of the "
+                     "TrainingArguments, or raise it"
+                   : "";
+  }
   if (site.library.starts_with("transformers/trainer")) {
     return "the trainer reads this: raise logging_steps of the TrainingArguments, and give "
            "logging_nan_inf_filter=False";
@@ -138,14 +145,14 @@ struct LostTime {
     finding.where = worst.text;
     const CallSiteParts site = store.callSiteParts(worst.site);
     finding.line = site.line;
-    const std::string ofLibrary = libraryAdvice(site);
+    const std::string ofLibrary = libraryAdvice(site, finding.ops.front());
     finding.advice = ofLibrary.empty() ? advice : ofLibrary;
     if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;
     finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
                        " steps (" + std::to_string(finding.firstStep) + " to " +
                        std::to_string(finding.lastStep) + checked.withoutText() + "), most " +
-                       (finding.where.starts_with("outside") ? "" : "in ") + finding.where + ", " +
-                       formatBytes(bytes) + " moved";
+                       (finding.where.starts_with("outside") ? "" : "in ") + finding.where +
+                       (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
   }
 };
 
@@ -160,8 +167,17 @@ std::string readAdvice(const CheckedSteps& steps) {
              : "read and print the loss only every few steps; until then sum it up on the device";
 }
 
-/// The advice on a wait in a script.
-const char* waitAdvice(events::SyncKind kind) {
+/// The advice on a wait in a script: an op's, or a call's of PyTorch.
+const char* waitAdvice(events::SyncKind kind, std::string_view op) {
+  if (op.ends_with(".empty_cache")) {
+    return "leave it out: it waits for all queued work and gives the cached memory back, which the "
+           "next step takes from the driver again. If the cache grows too large, empty it once an "
+           "epoch";
+  }
+  if (op.starts_with("torch.Generator.")) {
+    return "save the generator's state with checkpoints only. On a Mac this does not wait, on the "
+           "simulated device it does";
+  }
   switch (kind) {
     case events::SyncKind::CopyToDevice:
       return "make the tensor on the device (device=...), or move it there once, before the "
@@ -171,8 +187,11 @@ const char* waitAdvice(events::SyncKind kind) {
       return "use a form whose result has a fixed size: torch.where or masked_fill in place of a "
              "boolean index";
     case events::SyncKind::Synchronize:
+      return "leave it out: whatever reads a value waits by itself. To measure times, synchronize "
+             "once before and once after many steps, and divide";
     case events::SyncKind::EventWait:
-      return "leave it out, if it only serves to measure times";
+      return "leave it out: whatever reads a value waits by itself. To measure times, keep the "
+             "events, and read their times once, after many steps";
     default:
       return "keep the value on the device (torch.where in place of an if), or read it only every "
              "few steps";
@@ -190,16 +209,17 @@ void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings&
   steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
-void addSyncPoint(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
+void addSyncPoint(const CheckedSteps& steps, std::string_view op, const LostTime& lost,
+                  Findings& findings) {
   const double waitsMs = steps.perStepMs(lost.totalNs);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   lost.describe(steps, finding,
                 steps.store.ownScript()
-                    ? waitAdvice(lost.kind)
+                    ? waitAdvice(lost.kind, op)
                     : "move it out of the step, or keep the value on the device");
-  finding.title = "Unplanned sync point: " + opLabel(finding.ops.front(), lost.kind) +
-                  " makes the host wait " + costText(waitsMs);
+  finding.title = "Unplanned sync point: " + opLabel(op, lost.kind) + " makes the host wait " +
+                  costText(waitsMs);
   steps.gains.add(findings, std::move(finding), lost.fix());
 }
 
@@ -301,7 +321,7 @@ void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
     if (isLogging(steps, caller, lost)) {
       addChattyLogging(steps, lost, findings);
     } else {
-      addSyncPoint(steps, lost, findings);
+      addSyncPoint(steps, store.name(std::get<NameId>(caller)), lost, findings);
     }
   }
 }
