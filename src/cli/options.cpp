@@ -76,8 +76,13 @@ class CommandLine {
   }
 
   std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
+    std::vector<const char*> words(argv, argv + argc);
+    const std::vector<std::string> program = takeProgram(words);
+    if (auto passable = checkProgramWords(words); !passable) {
+      return refuse(passable.error().message, argc, argv);
+    }
     try {
-      app_.parse(argc, argv);
+      app_.parse(static_cast<int>(words.size()), words.data());
     } catch (const CLI::Success& asked) {
       std::ostringstream text;
       app_.exit(asked, text, text);
@@ -85,6 +90,7 @@ class CommandLine {
     } catch (const CLI::ParseError& wrong) {
       return refuse(problemText(app_, wrong), argc, argv);
     }
+    if (!program.empty()) scriptCommand_ = program;
     if (auto given = checkPlausible(app_); !given) return refuse(given.error().message, argc, argv);
     auto read = readInvocation();
     if (!read) return refuse(read.error().message, argc, argv);
@@ -92,6 +98,34 @@ class CommandLine {
   }
 
  private:
+  static bool isRun(const std::vector<const char*>& words) {
+    return words.size() > 1 && std::string_view(words[1]) == "run";
+  }
+
+  /// Takes the user's program and its arguments, behind --, out of the words, but for one that
+  /// stands for them: CLI11 would take "[1,2]" for a list, and drop "[]". Empty without --.
+  static std::vector<std::string> takeProgram(std::vector<const char*>& words) {
+    const auto separator = std::find_if(words.begin(), words.end(), [](const char* word) {
+      return std::string_view(word) == "--";
+    });
+    if (!isRun(words) || words.end() - separator < 2) return {};
+    std::vector<std::string> program(separator + 1, words.end());
+    words.erase(separator + 2, words.end());
+    words.back() = "program";
+    return program;
+  }
+
+  /// The same for a program without -- before it: CLI11 must not change its words.
+  static Result<void> checkProgramWords(const std::vector<const char*>& words) {
+    for (std::size_t i = 2; isRun(words) && i < words.size(); ++i) {
+      const std::string_view word = words[i];
+      if (word.starts_with('[')) {
+        return usageError("\"" + shortened(word) + "\" needs -- before the program");
+      }
+    }
+    return {};
+  }
+
   /// Refuses a command line. Options of the user's program that stand without -- are taken for
   /// those of `run`, whatever is then wrong with them.
   EarlyExit refuse(std::string text, int argc, const char* const* argv) const {

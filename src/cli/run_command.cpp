@@ -19,6 +19,7 @@
 #include "session/script_process.h"
 #include "session/session.h"
 #include "session/start_signals.h"
+#include "session/worker_process.h"
 
 namespace highwater::cli {
 namespace {
@@ -135,6 +136,10 @@ class ScriptRun final : public QObject {
 
   /// The process that trained had connected, or not.
   [[nodiscard]] std::string whyNothingWasRecorded() const {
+    if (!session_ && script_.signal() != 0) {
+      return "the program was killed by " + session::signalText(script_.signal()).toStdString() +
+             " before it trained; " + script_.whyNothingTrained();
+    }
     if (!session_ || !script_.whyUnwatched().empty()) return script_.whyNothingTrained();
     const RunEnd& end = *session_->end();
     return isAsPlanned(end) ? "the training did not complete a step" : end.message;

@@ -301,8 +301,13 @@ Result<void> ScriptProcess::start() {
 
 /// QProcess says of a lack of descriptors that there is no such file.
 std::string ScriptProcess::whyNotStarted() const {
-  const UniqueFd another(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  return another.valid() ? process_->errorString().toStdString() : std::strerror(errno);
+  // As many as QProcess opens, which has closed them again.
+  std::array<UniqueFd, 8> others;
+  for (UniqueFd& each : others) {
+    each = UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!each.valid()) return std::string(std::strerror(errno)) + "; raise ulimit -n";
+  }
+  return process_->errorString().toStdString();
 }
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {

@@ -28,8 +28,9 @@ ErrorCode codeFor(int sqliteCode) {
 
 /// A file name as SQLite's URI, with the characters escaped that have a meaning in one.
 std::string uriFor(const std::filesystem::path& path, const char* parameter) {
-  std::string uri = "file:";
-  for (const char c : path.string()) {
+  std::error_code ignored;
+  std::string uri = "file://";
+  for (const char c : std::filesystem::absolute(path, ignored).string()) {
     if (c == '%' || c == '?' || c == '#') {
       constexpr const char* kHex = "0123456789ABCDEF";
       const auto byte = static_cast<unsigned char>(c);
@@ -93,7 +94,9 @@ void Statement::bind(int index, std::span<const std::uint8_t> value) {
 
 Result<Database> Database::open(const std::filesystem::path& path, int flags,
                                 const char* uriParameter) {
-  const std::string name = uriParameter ? uriFor(path, uriParameter) : path.string();
+  // SQLite would take a file called "file:x" or ":memory:" for something else.
+  const std::string plain = path.is_absolute() ? path.string() : "./" + path.string();
+  const std::string name = uriParameter ? uriFor(path, uriParameter) : plain;
   if (uriParameter) flags |= SQLITE_OPEN_URI;
   sqlite3* db = nullptr;
   const int code = sqlite3_open_v2(name.c_str(), &db, flags, nullptr);

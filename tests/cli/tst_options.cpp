@@ -212,6 +212,7 @@ class TestOptions : public QObject {
     row("doctr --selftest", "neither a recording nor a command \"doctr\"; did you mean doctor?");
     row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
+    row("run python x.py --lrs [1,2]", "\"[1,2]\" needs -- before the program");
     row("run --", "give it after --, as in highwater run -- python train.py");
     row("run", "give it after --, as in highwater run -- python train.py");
     row("sweep --max-batch banana --", "--max-batch");
@@ -226,6 +227,16 @@ class TestOptions : public QObject {
     QVERIFY(early);
     QCOMPARE(early->exitCode, int(kExitUsage));
     QVERIFY2(QString::fromStdString(early->text).contains(names), early->text.c_str());
+  }
+
+  /// CLI11 takes words in brackets for lists, and refuses empty ones.
+  void passesTheProgramOnWordForWord() {
+    const auto run = parsed<ScriptCommandOptions>(
+        "run --record f.hw -- python t.py --lrs [0.1,0.2] --layers [] --resume '' -- [[1],[2]] "
+        "--force");
+    QCOMPARE(run.script.command, (QStringList{"python", "t.py", "--lrs", "[0.1,0.2]", "--layers",
+                                              "[]", "--resume", "", "--", "[[1],[2]]", "--force"}));
+    QVERIFY(!run.force);
   }
 
   void answersQuestions() {

@@ -3,6 +3,7 @@
 
 #include <QDir>
 #include <QProcess>
+#include <QScopeGuard>
 #include <QTemporaryDir>
 #include <QtTest>
 
@@ -89,6 +90,30 @@ class TestRecording : public QObject {
     QVERIFY(back.result.ok());
     QVERIFY(back.frames == frames);
     QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+  }
+
+  /// SQLite knows addresses, and names of its own.
+  void aNameIsAFilesName_data() {
+    QTest::addColumn<QString>("name");
+    for (const char* name : {"file:a.highwater", ":memory:", "file:b?mode=ro", "a?b#c%41"}) {
+      QTest::newRow(name) << name;
+    }
+  }
+  void aNameIsAFilesName() {
+    QFETCH(QString, name);
+    QTemporaryDir folder;
+    const QString before = QDir::currentPath();
+    QVERIFY(QDir::setCurrent(folder.path()));
+    const auto back = qScopeGuard([&before] { QDir::setCurrent(before); });
+    const fs::path path = name.toStdString();
+    const auto frames = sampleFrames();
+    auto writer = create(path);
+    QVERIFY(writer);
+    feedFrames(frames, *writer);
+    QVERIFY(writer->close().ok());
+    QCOMPARE(filesIn(folder), QStringList{name});
+    const ReadBack read = readFrames(path);
+    QVERIFY(read.result.ok() && read.frames == frames);
   }
 
   void tablesForPeople() {

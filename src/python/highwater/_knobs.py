@@ -11,12 +11,22 @@ from ._live import line_of_script
 from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
 
+_MOST_PROBLEMS = 10
+_MOST_LETTERS = 200
+
+
+def _short(value, text=repr) -> str:
+    whole = text(value)
+    return whole if len(whole) <= _MOST_LETTERS else whole[:_MOST_LETTERS] + "\u2026"
+
+
 class Knobs:
     """The knobs of one training: the script's own, and the batch size of its training loader."""
 
     def __init__(self, training):
         self._training = training
         self._declared: dict[str, dict] = {}
+        self._problems = 0
         self._asked: dict[str, object] = {}
         self._live: dict[str, object] = {}
         self._samplers: weakref.WeakSet = weakref.WeakSet()
@@ -96,11 +106,17 @@ class Knobs:
     def _tell(self, name, knob) -> None:
         facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
         try:
-            problem = self._training.probe.add_knob(json.dumps(facts))
+            problem = self._training.probe.add_knob(json.dumps(facts)) if isinstance(name, str) else "its name is no text"
         except Exception as error:  # of values that are no numbers, lists or texts
             problem = str(error) or repr(error)
         if problem:
-            tell(f"knob {name!r} cannot be shown: {problem}")
+            self._tell_problem(f"knob {_short(name)} cannot be shown: {_short(problem, str)}")
+
+    def _tell_problem(self, text) -> None:
+        """A script may ask for thousands of knobs."""
+        self._problems += 1
+        if self._problems <= _MOST_PROBLEMS:
+            tell(text + ("; others are not named" if self._problems == _MOST_PROBLEMS else ""))
 
     def _problem(self, name, value) -> str:
         knob = self._declared.get(name)

@@ -228,6 +228,8 @@ def build(torch: Torch, native: str, path: str) -> str:
                     return f"{part[0]} cannot be started: {error.strerror}"
                 if done.returncode:
                     return f"the compiler failed; its words are in {log}"
+        if not os.path.isfile(made):
+            return f"the compiler {command[0]} made no library; its words are in {log}"
         _keep(made, path)
     finally:
         for leftover in (made, f"{made}.o", f"{made}.sha256"):

@@ -39,7 +39,7 @@ class Training(StepListener):
         self.probe = probe
         self.knobs = Knobs(self)
         self.learning_rate_factor = 1.0
-        self._has_said_streams = False
+        self._has_said_streams = self._has_told_of_threads = False
         self._unstopped = None  # a probe that another thread gave up
         self._postponed: list = []  # commands that wait for the end of the step
         self._optimizers = optimizers
@@ -258,12 +258,20 @@ class Training(StepListener):
         if self._thread is None:
             self._thread = _thread.get_ident()
         if not self._is_training_thread() and not (self._backwards and _is_engines_thread()):
+            self._tell_of_other_threads()
             return
         self._heal(1)
         self._end_evaluation()
         self._steps_in_progress.append(optimizer)
         if len(self._steps_in_progress) == 1:
             self._begin_optimizer(optimizer)
+
+    def _tell_of_other_threads(self) -> None:
+        if not self._has_told_of_threads:
+            self._has_told_of_threads = True
+            text = "steps of another thread than the first that trained are not recorded"
+            tell(text)
+            self.probe.mark(text)
 
     def after_step(self, optimizer, *_) -> None:
         """A global post-hook."""

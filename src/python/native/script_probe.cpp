@@ -71,6 +71,9 @@ ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
 
 Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   const auto connection = process::openConnection(host, -1);
+  if (!connection && connection.error().code == ErrorCode::kNotFound) {
+    return Error{ErrorCode::kEnded, "Highwater has ended"};
+  }
   if (!connection) return connection.error();
   socket_ = wire::OwnDescriptor(connection->writeFd);
   folder_ = host.socket.parent_path();
@@ -123,7 +126,8 @@ void ScriptProbe::onHostGone() {
   endRecording();
   if (socket_.isOurs()) {
     socket_.shutDown();  // the other direction too
-    return control_.hostGone();
+    return control_.hostGone("it has ended; the training goes on without, from step " +
+                             std::to_string(recorder_.step() + 1) + " on");
   }
   leaveSign("closed", "step " + std::to_string(recorder_.step()));
   control_.hostGone(

@@ -43,9 +43,9 @@ class ScriptProbe {
   /// Observes from now on. Fails where the device cannot be read.
   [[nodiscard]] static Result<std::unique_ptr<ScriptProbe>> start(const ScriptOptions& options);
   /// Connects to the host that listens at `socket`, and sends what was kept. Fails with the errors
-  /// of process::openConnection(), and with kEnded where the host does not accept within 10 s; what
-  /// follows is then not recorded. Throws std::system_error where the system gives no thread:
-  /// breakOff() then.
+  /// of process::openConnection(), and with kEnded where the host is gone or does not accept within
+  /// 10 s; what follows is then not recorded. Throws std::system_error where the system gives no
+  /// thread: breakOff() then.
   [[nodiscard]] Result<void> connect(const process::SocketConnection& host);
   /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
   /// ends the probe's threads. A host that does not read is given up after `limit`.
