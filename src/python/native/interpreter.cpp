@@ -1,7 +1,5 @@
 #include "python/native/interpreter.h"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include "core/definition_table.h"
+#include "python/native/python_symbol.h"
 
 namespace highwater::python {
 namespace {
@@ -41,25 +40,22 @@ struct Api {
   bool isComplete = false;
 
   Api() {
-    find("Py_IsInitialized", isInitialized);
+    findPythonSymbol("Py_IsInitialized", isInitialized);
     // Renamed in 3.13.
-    if (!find("Py_IsFinalizing", isFinalizing)) find("_Py_IsFinalizing", isFinalizing);
-    find("PyFrame_GetLasti", lastInstruction);
-    isComplete = isInitialized && find("PyGILState_GetThisThreadState", threadState) &&
-                 find("PyGILState_Ensure", ensureGil) && find("PyGILState_Release", releaseGil) &&
-                 find("PyEval_GetFrame", frame) && find("PyFrame_GetBack", back) &&
-                 find("PyFrame_GetCode", code) && find("PyFrame_GetLineNumber", lineNumber) &&
-                 find("Py_IncRef", incRef) && find("Py_DecRef", decRef) &&
-                 find("PyObject_GetAttrString", attribute) &&
-                 find("PyUnicode_AsUTF8AndSize", utf8) && find("PyErr_Occurred", error) &&
-                 find("PyErr_Clear", clearError);
-  }
-
- private:
-  template <typename Function>
-  static bool find(const char* name, Function& function) {
-    function = reinterpret_cast<Function>(::dlsym(RTLD_DEFAULT, name));
-    return function != nullptr;
+    if (!findPythonSymbol("Py_IsFinalizing", isFinalizing))
+      findPythonSymbol("_Py_IsFinalizing", isFinalizing);
+    findPythonSymbol("PyFrame_GetLasti", lastInstruction);
+    isComplete =
+        isInitialized && findPythonSymbol("PyGILState_GetThisThreadState", threadState) &&
+        findPythonSymbol("PyGILState_Ensure", ensureGil) &&
+        findPythonSymbol("PyGILState_Release", releaseGil) &&
+        findPythonSymbol("PyEval_GetFrame", frame) && findPythonSymbol("PyFrame_GetBack", back) &&
+        findPythonSymbol("PyFrame_GetCode", code) &&
+        findPythonSymbol("PyFrame_GetLineNumber", lineNumber) &&
+        findPythonSymbol("Py_IncRef", incRef) && findPythonSymbol("Py_DecRef", decRef) &&
+        findPythonSymbol("PyObject_GetAttrString", attribute) &&
+        findPythonSymbol("PyUnicode_AsUTF8AndSize", utf8) &&
+        findPythonSymbol("PyErr_Occurred", error) && findPythonSymbol("PyErr_Clear", clearError);
   }
 };
 

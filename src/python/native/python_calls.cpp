@@ -1,10 +1,10 @@
 #include "python/native/python_calls.h"
 
-#include <dlfcn.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
+
+#include "python/native/python_symbol.h"
 
 namespace highwater::python::calls {
 namespace {
@@ -43,22 +43,22 @@ struct Api {
   bool isComplete = false;
 
   Api() {
-    isComplete = find("_Py_NoneStruct", none) && find("PyExc_TypeError", typeError) &&
-                 find("Py_IncRef", incRef) && find("Py_DecRef", decRef) &&
-                 find("PyCFunction_NewEx", makeFunction) && find("PyTuple_Pack", makeTuple) &&
-                 find("PyTuple_GetItem", tupleItem) && find("PyDict_New", makeDict) &&
-                 find("PyDict_SetItemString", setItem) && find("PyDict_GetItemWithError", item) &&
-                 find("PyLong_FromVoidPtr", numberOf) &&
-                 find("PyLong_AsUnsignedLongLong", toNumber) && find("PyBytes_AsString", bytes) &&
-                 find("PyObject_IsTrue", isTrue) && find("PyObject_CallFunctionObjArgs", call) &&
-                 find("PyErr_Occurred", error) && find("PyErr_SetString", setError);
-  }
-
- private:
-  template <typename T>
-  static bool find(const char* name, T& found) {
-    found = reinterpret_cast<T>(::dlsym(RTLD_DEFAULT, name));
-    return found != nullptr;
+    isComplete = findPythonSymbol("_Py_NoneStruct", none) &&
+                 findPythonSymbol("PyExc_TypeError", typeError) &&
+                 findPythonSymbol("Py_IncRef", incRef) && findPythonSymbol("Py_DecRef", decRef) &&
+                 findPythonSymbol("PyCFunction_NewEx", makeFunction) &&
+                 findPythonSymbol("PyTuple_Pack", makeTuple) &&
+                 findPythonSymbol("PyTuple_GetItem", tupleItem) &&
+                 findPythonSymbol("PyDict_New", makeDict) &&
+                 findPythonSymbol("PyDict_SetItemString", setItem) &&
+                 findPythonSymbol("PyDict_GetItemWithError", item) &&
+                 findPythonSymbol("PyLong_FromVoidPtr", numberOf) &&
+                 findPythonSymbol("PyLong_AsUnsignedLongLong", toNumber) &&
+                 findPythonSymbol("PyBytes_AsString", bytes) &&
+                 findPythonSymbol("PyObject_IsTrue", isTrue) &&
+                 findPythonSymbol("PyObject_CallFunctionObjArgs", call) &&
+                 findPythonSymbol("PyErr_Occurred", error) &&
+                 findPythonSymbol("PyErr_SetString", setError);
   }
 };
 

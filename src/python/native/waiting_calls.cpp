@@ -1,6 +1,5 @@
 #include "python/native/waiting_calls.h"
 
-#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "probe/observer/thread_op_stack.h"
+#include "python/native/python_symbol.h"
 
 namespace highwater::python::waits {
 namespace {
@@ -124,17 +124,13 @@ struct Api {
   bool isComplete = false;
 
   Api() {
-    isComplete = find("PyObject_GetAttrString", attribute) && find("Py_DecRef", decRef) &&
-                 find("PyErr_Clear", clearError) && find("PyObject_IsInstance", isInstance) &&
-                 find("PyType_GetSlot", slot) && find("PyCFunction_GetFunction", functionOf) &&
-                 find("PyType_Type", type) && find("PyCFunction_Type", builtin);
-  }
-
- private:
-  template <typename T>
-  static bool find(const char* name, T& found) {
-    found = reinterpret_cast<T>(::dlsym(RTLD_DEFAULT, name));
-    return found != nullptr;
+    isComplete =
+        findPythonSymbol("PyObject_GetAttrString", attribute) &&
+        findPythonSymbol("Py_DecRef", decRef) && findPythonSymbol("PyErr_Clear", clearError) &&
+        findPythonSymbol("PyObject_IsInstance", isInstance) &&
+        findPythonSymbol("PyType_GetSlot", slot) &&
+        findPythonSymbol("PyCFunction_GetFunction", functionOf) &&
+        findPythonSymbol("PyType_Type", type) && findPythonSymbol("PyCFunction_Type", builtin);
   }
 };
 
