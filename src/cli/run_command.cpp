@@ -16,6 +16,7 @@
 #include "core/simulation.h"
 #include "core/units.h"
 #include "report/report_text.h"
+#include "session/run_end.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "session/start_signals.h"
@@ -121,8 +122,8 @@ class ScriptRun final : public QObject {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
-    if (const RunEnd& end = *session_->end(); !isAsPlanned(end)) {
-      say("Its end    " + end.message + '\n');
+    if (const RunEnd& end = *session_->end(); !session::endedAsPlanned(end)) {
+      say("Ended      " + end.message + '\n');
     }
     if (const qint64 left = script_.leftBehind(); left != 0) {
       say("Not recorded  process " + std::to_string(left) +
@@ -142,11 +143,7 @@ class ScriptRun final : public QObject {
     }
     if (!session_ || !script_.whyUnwatched().empty()) return script_.whyNothingTrained();
     const RunEnd& end = *session_->end();
-    return isAsPlanned(end) ? "the training did not complete a step" : end.message;
-  }
-
-  static bool isAsPlanned(const RunEnd& end) {
-    return end.reason == RunEnd::Reason::kFinished || end.reason == RunEnd::Reason::kStopped;
+    return session::endedAsPlanned(end) ? "the training did not complete a step" : end.message;
   }
 
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }

@@ -190,12 +190,15 @@ RunEnd runEndFrom(const RunFacts& facts) {
   } else {
     endWithoutGoodbye(facts, end);
   }
-  const bool asPlanned = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
-  if (!facts.goodbye || (facts.isScript && !asPlanned)) {
+  if (!facts.goodbye || (facts.isScript && !endedAsPlanned(end))) {
     end.openOp = facts.position.openOp();
     end.lastLines = facts.lastLines.join(u'\n').toStdString();
   }
   return end;
+}
+
+bool endedAsPlanned(const RunEnd& end) {
+  return end.reason == Reason::kFinished || end.reason == Reason::kStopped;
 }
 
 int exitCodeFor(const RunEnd& end) {

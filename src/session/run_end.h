@@ -41,4 +41,7 @@ struct RunFacts {
 /// silentFor, aborted; otherwise the exit of the process.
 [[nodiscard]] RunEnd runEndFrom(const RunFacts& facts);
 
+/// Whether a run came to its end or was stopped as asked.
+[[nodiscard]] bool endedAsPlanned(const RunEnd& end);
+
 }  // namespace highwater::session

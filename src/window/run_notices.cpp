@@ -3,6 +3,7 @@
 #include "models/log_model.h"
 #include "models/qt_text.h"
 #include "session/option_names.h"
+#include "session/run_end.h"
 #include "session/training_position.h"
 #include "views/panels/banner.h"
 #include "window/current_run.h"
@@ -106,7 +107,7 @@ void RunNotices::showEnd(const RunEnd& end) {
   const bool killed = end.reason == Reason::kStopped && end.signal != 0;
   // A script that ended well and of which nothing was seen needs a word.
   const bool isRecorded = !run_->script() || run_->store().hello();
-  const bool asWished = end.reason == Reason::kFinished || end.reason == Reason::kStopped;
+  const bool asWished = session::endedAsPlanned(end);
   if (asWished && !killed && (isRecorded || end.reason == Reason::kStopped)) {
     return;
   }

@@ -56,6 +56,14 @@ bool killProcess(qint64 process, int signal = SIGKILL) {
 class TestRestart : public QObject {
   Q_OBJECT
 
+  /// Starts a long run that restarts after an abort and keeps a checkpoint after each step.
+  static void startRestarting(QProcess& program, const QString& recording) {
+    program.setStandardInputFile(QProcess::nullDevice());
+    program.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
+                  record(recording, {"--steps", "100000", "--on-abort", "restart",
+                                     "--checkpoint-every", "0"}));
+  }
+
  private slots:
   void initTestCase() { qputenv("OMP_NUM_THREADS", "1"); }
 
@@ -64,10 +72,7 @@ class TestRestart : public QObject {
     const QString first = folder.filePath("run.highwater");
     const QString second = folder.filePath("run-2.highwater");
     QProcess program;
-    program.setStandardInputFile(QProcess::nullDevice());
-    program.start(
-        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    startRestarting(program, first);
     QVERIFY(program.waitForStarted());
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
     QVERIFY(killProcess(workerOf(program.processId())));
@@ -106,10 +111,7 @@ class TestRestart : public QObject {
     const QString second = folder.filePath("run-2.highwater");
     QProcess program;
     program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
-    program.setStandardInputFile(QProcess::nullDevice());
-    program.start(
-        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    startRestarting(program, first);
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
     QVERIFY(worker.hold());
     QVERIFY(killProcess(workerOf(program.processId())));
@@ -143,10 +145,7 @@ class TestRestart : public QObject {
     const QString first = folder.filePath("run.highwater");
     QProcess program;
     program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
-    program.setStandardInputFile(QProcess::nullDevice());
-    program.start(
-        QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-        record(first, {"--steps", "100000", "--on-abort", "restart", "--checkpoint-every", "0"}));
+    startRestarting(program, first);
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 3, kWaitMs);
     QVERIFY(worker.hold());
     QVERIFY(killProcess(workerOf(program.processId())));
