@@ -58,5 +58,11 @@ inline constexpr std::array<events::Phase, 6> kPhases = {
 
 /// The name of the span around an evaluation, which runs between two steps and may take long.
 inline constexpr char kEvaluationSpan[] = "evaluation";
+/// The names of the spans in which Highwater keeps a checkpoint of the built-in workload: its own
+/// waits and copies.
+inline constexpr char kCheckpointSpan[] = "checkpoint";
+inline constexpr char kCheckpointWaitSpan[] = "wait before checkpoint";
+/// The name of the span from the creation of a DataLoader's workers to their first batch.
+inline constexpr char kLoaderStartSpan[] = "starting DataLoader workers";
 
 }  // namespace highwater

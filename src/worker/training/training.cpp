@@ -36,8 +36,6 @@ namespace highwater::worker {
 namespace {
 
 constexpr std::uint32_t kEvaluationBatch = 32;
-constexpr char kCheckpointSpan[] = "checkpoint";
-constexpr char kCheckpointWaitSpan[] = "wait before checkpoint";
 constexpr char kRecoverySpan[] = "recovery from out of memory";
 
 /// The exception thrown where the run ends because memory is used up.
