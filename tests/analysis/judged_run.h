@@ -132,6 +132,8 @@ struct JudgedRun {
   /// A scalar read of a script after its optimizer.
   static void addRead(OwnedBatch& batch, std::uint32_t step, CallSiteId site,
                       bool planned = false) {
+    batch.phases.emplace_back((beginMs(step) + 1) * kMs, (kStepMs - 10) * kMs, step,
+                              kTrainingThread, events::Phase::OptimizerStep);
     batch.syncPoints.emplace_back((beginMs(step) + kStepMs - 8) * kMs, 4 * kMs, 4, step,
                                   kScalarRead, kNoId, site, 1, events::SyncKind::ScalarRead,
                                   events::Phase::None, static_cast<std::uint8_t>(planned));

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "core/exit_codes.h"
+#include "core/names.h"
 #include "judged_run.h"
 #include "support/test_program.h"
 
@@ -128,6 +129,24 @@ RunEnd endOf(RunEnd::Reason reason, int exitCode) {
   return end;
 }
 
+/// An evaluation of a second after the last step: its batches take most of it.
+void evaluateSlowly(JudgedRun& run) {
+  run.names.names.push_back({kEvaluation, kEvaluationSpan});
+  for (std::int64_t i = 0; i < 4; ++i) {
+    const std::int64_t ns = (JudgedRun::beginMs(41) + 250 * i) * kMs;
+    run.more.phases.emplace_back(ns, 240 * kMs, 40U, kTrainingThread, events::Phase::BatchAssembly);
+    run.more.namedSpans.emplace_back(ns + 240 * kMs, 10 * kMs, 40U, kEvaluation, kTrainingThread,
+                                     std::uint8_t{0});
+  }
+}
+
+/// A phase that the script names takes a second after the last step.
+void plotSlowly(JudgedRun& run) {
+  run.names.names.push_back({kAugment, "plot"});
+  run.more.namedSpans.emplace_back(JudgedRun::beginMs(41) * kMs, 1000 * kMs, 40U, kAugment,
+                                   kTrainingThread, std::uint8_t{0});
+}
+
 /// Step 20 ran out of memory once, and was trained with half of the batch.
 void recover(JudgedRun& run) {
   const std::int64_t ns = JudgedRun::beginMs(20) * kMs;
@@ -180,6 +199,8 @@ std::vector<MadeRun> madeRuns() {
          run.runEnd = endOf(RunEnd::Reason::kHung, 0);
        })},
       {"went on after out of memory", {Kind::Recovered}, changed(recover)},
+      {"slow evaluation", {Kind::Evaluation}, changed(evaluateSlowly)},
+      {"slow plot", {Kind::OutsideSteps}, changed(plotSlowly)},
   };
 }
 
@@ -230,6 +251,22 @@ class TestFindingRules : public QObject {
           FindingKind::ThermalState, FindingKind::LowPowerMode}) {
       QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
     }
+  }
+
+  void anEvaluationSaysWhatTakesItsTime() {
+    const JudgedRun run = changed(evaluateSlowly);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::Evaluation);
+    QVERIFY2(contains(found.title, "Evaluation: 34 % of the time, most of it loading batches"),
+             found.title.c_str());
+    QVERIFY2(contains(found.evidence,
+                      "1\u00d7, together 1.00 s of 2.95 s since the first step: "
+                      "loading batches 960 ms, the host's other work 40.0 ms"),
+             found.evidence.c_str());
+    QVERIFY(found.gainMs && found.gainMs->low > 0);  // at least what the rest can hide
+    QVERIFY(found.gainMs->high <= *found.waitsMs);
+    // The steps of a range do not answer for what comes after them.
+    QVERIFY(run.judge(JudgedRun::stepsFrom(5, 30)).found.empty());
   }
 
   void swingsNameWhereTheTimeIsLost() {

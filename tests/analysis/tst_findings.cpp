@@ -210,12 +210,13 @@ class TestFindings : public QObject {
     JudgedRun run = JudgedRun::ofScript();
     for (std::uint32_t step = 2; step <= 40; step += 2)
       JudgedRun::addRead(run.more, step, kTrainStep);
-    for (std::uint32_t step = 3; step <= 40; step += 4)
+    for (std::uint32_t step = 3; step <= 40; step += 2)
       JudgedRun::addRead(run.more, step, kForward);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), (Kinds{FindingKind::SyncPoint, FindingKind::SyncPoint}));
-    QCOMPARE(findings.found[0].line, std::string("train.py:12"));
-    const std::string& advice = findings.found[1].advice;
+    const bool isFirst = findings.found[0].line == "train.py:30";
+    QCOMPARE(findings.found[isFirst ? 1 : 0].line, std::string("train.py:12"));
+    const std::string& advice = findings.found[isFirst ? 0 : 1].advice;
     QVERIFY2(advice.starts_with("at train.py:30, in hf/trainer.py:9 Trainer.train: "),
              advice.c_str());
   }

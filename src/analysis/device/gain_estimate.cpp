@@ -11,11 +11,13 @@
 namespace highwater::analysis {
 
 void Fix::add(const Fix& other) {
-  std::vector<TimeRange> all;
-  std::merge(removed.begin(), removed.end(), other.removed.begin(), other.removed.end(),
-             std::back_inserter(all),
-             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
-  removed = std::move(all);
+  for (const auto ranges : {&Fix::removed, &Fix::leftOut}) {
+    std::vector<TimeRange> all;
+    std::merge((this->*ranges).begin(), (this->*ranges).end(), (other.*ranges).begin(),
+               (other.*ranges).end(), std::back_inserter(all),
+               [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
+    this->*ranges = std::move(all);
+  }
   for (std::size_t i = 0; i < kHostWorks; ++i) {
     longestNs[i] = std::min(longestNs[i], other.longestNs[i]);
   }
@@ -277,10 +279,11 @@ class GainEstimator::Removal {
 
 double GainEstimator::fixedNs(const Fix& fix, Work work, bool cautious) const {
   State state;
-  Removal removal(fix.removed);
+  Removal removal(fix.removed), omission(fix.leftOut);
   for (const Part& part : parts_) {
     state.begin(part);
     const bool removed = removal.contains(part);
+    const bool leftOut = omission.contains(part);
     const double queuedNs = part.queuedNs[work];
     switch (part.kind) {
       case Part::Kind::Drain:
@@ -295,7 +298,9 @@ double GainEstimator::fixedNs(const Fix& fix, Work work, bool cautious) const {
         state.work(removed ? 0 : part.ns, queuedNs);
         break;
       case Part::Kind::Work:
-        if (removed && part.work == HostWork::Fallback) {
+        if (leftOut) {
+          state.work(0, 0);  // nor what it queues
+        } else if (removed && part.work == HostWork::Fallback) {
           state.work(0, queuedNs + (cautious ? part.ns : 0));
         } else {
           const auto longest =
@@ -310,6 +315,16 @@ double GainEstimator::fixedNs(const Fix& fix, Work work, bool cautious) const {
 }
 
 Gain GainEstimator::of(const Fix& fix) const {
+  const Gain all = most(fix);
+  if (fix.leftOut.empty()) return all;
+  Fix needed = fix;
+  needed.leftOut.clear();
+  const Gain least = most(needed);
+  return {std::min(least.low, all.low), (least.estimate + all.estimate) / 2,
+          std::max(least.high, all.high)};
+}
+
+Gain GainEstimator::most(const Fix& fix) const {
   if (!known()) return {};
   const auto gainMs = [&](Work work, bool cautious) {
     return std::max((recordedNs_[work] - fixedNs(fix, work, cautious)) / kNsPerMs / steps_, 0.0);

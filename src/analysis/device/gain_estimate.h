@@ -22,6 +22,9 @@ struct Gain {
 struct Fix {
   /// The waits and fallbacks that the fixed training does not have, whole, in order of time.
   std::vector<TimeRange> removed;
+  /// Ranges in which the fixed training does nothing, as an upper bound: some of their work may
+  /// still be needed. In order of time.
+  std::vector<TimeRange> leftOut;
   /// The longest that a span of host work may last, in ns, by HostWork: 0 if it is no longer done
   /// on the training thread.
   std::array<std::int64_t, kHostWorks> longestNs = unlimited();
@@ -85,7 +88,8 @@ class GainEstimator {
   /// False if the rows contain no two waits that emptied the queue: then every gain is 0.
   /// Precondition, as of of(): all parts are done.
   [[nodiscard]] bool known() const { return steps_ > 0; }
-  /// The gain of a fix, in ms a step: the mean of the steps. Not negative.
+  /// The gain of a fix, in ms a step: the mean of the steps. Not negative. Where a fix leaves out
+  /// work that may be needed, the estimate is the middle of the gains with and without that work.
   [[nodiscard]] Gain of(const Fix& fix) const;
 
   static constexpr std::size_t kMostSteps = 4096, kBlocks = 16;
@@ -142,6 +146,8 @@ class GainEstimator {
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
   [[nodiscard]] double fixedNs(const Fix& fix, Work work, bool cautious) const;
+  /// The gain of a fix, of which all that it leaves out is left out.
+  [[nodiscard]] Gain most(const Fix& fix) const;
 
   const LiveStore& store_;
   std::vector<Rows> blocks_;

@@ -11,7 +11,7 @@
 namespace highwater::analysis {
 namespace {
 
-IdleCause causeOf(HostWork work) {
+IdleCause causeOf(HostWork work, bool knowsPasses) {
   switch (work) {
     case HostWork::BatchAssembly:
       return IdleCause::BatchAssembly;
@@ -25,8 +25,9 @@ IdleCause causeOf(HostWork work) {
       return IdleCause::Evaluation;
     case HostWork::BetweenSteps:
       return IdleCause::BetweenSteps;
-    case HostWork::Queueing:
     case HostWork::InStep:
+      return knowsPasses ? IdleCause::OwnWork : IdleCause::Queueing;
+    case HostWork::Queueing:
       break;
   }
   return IdleCause::Queueing;
@@ -67,14 +68,14 @@ std::vector<CauseOfIdle> causesOf(const std::vector<StepIdle>& steps) {
 std::string_view idleCauseName(IdleCause cause) {
   constexpr std::array<std::string_view, kIdleCauses> kNames = {
       "batch assembly", "device move", "a fallback's CPU time", "reading values",
-      "queueing ops",   "evaluation",  "between steps"};
+      "queueing ops",   "evaluation",  "between steps",         "work outside of phases"};
   return kNames[static_cast<std::size_t>(cause)];
 }
 
 std::string_view idleCauseKey(IdleCause cause) {
   constexpr std::array<std::string_view, kIdleCauses> kKeys = {
-      "batch_assembly", "device_move", "fallback",     "reading_values",
-      "queueing",       "evaluation",  "between_steps"};
+      "batch_assembly", "device_move", "fallback",      "reading_values",
+      "queueing",       "evaluation",  "between_steps", "outside_phases"};
   return kKeys[static_cast<std::size_t>(cause)];
 }
 
@@ -83,7 +84,8 @@ class IdleEstimation::Estimator {
  public:
   /// `timeline` must outlive the estimator.
   Estimator(const LiveStore& store, const RangeTimeline& timeline)
-      : firstRow_(timeline.first),
+      : knowsPasses_(knowsPasses(store)),
+        firstRow_(timeline.first),
         steps_(timeline.last - timeline.first),
         ends_(store, timeline.host, timeline.first, timeline.last),
         rules_(store, ends_, medianSpanNs(store)),
@@ -106,9 +108,10 @@ class IdleEstimation::Estimator {
   void note(const HostSpan& span, const IdleTime& idle) {
     StepIdle& step = steps_[span.row - firstRow_];
     step.total += idle;
-    step.byCause[static_cast<std::size_t>(causeOf(span.work))] += idle;
+    step.byCause[static_cast<std::size_t>(causeOf(span.work, knowsPasses_))] += idle;
   }
 
+  bool knowsPasses_;
   std::size_t firstRow_;
   std::vector<StepIdle> steps_;
   DeviceEnds ends_;

@@ -17,14 +17,15 @@ struct RangeTimeline;
 enum class IdleCause : std::uint8_t {
   BatchAssembly,
   DeviceMove,
-  Fallback,     ///< the part that runs on the CPU
-  Reading,      ///< reading and logging values
-  Queueing,     ///< the host queued ops more slowly than the device ran them
-  Evaluation,   ///< on the held-out set, between two steps
-  BetweenSteps  ///< anything else between two steps
+  Fallback,      ///< the part that runs on the CPU
+  Reading,       ///< reading and logging values
+  Queueing,      ///< the host queued ops more slowly than the device ran them
+  Evaluation,    ///< on the held-out set, between two steps
+  BetweenSteps,  ///< anything else between two steps
+  OwnWork        ///< in a step, but outside of its phases; Queueing where these are not known
 };
 /// The number of values of IdleCause.
-inline constexpr std::size_t kIdleCauses = 7;
+inline constexpr std::size_t kIdleCauses = 8;
 /// The name of a cause of idle time for people: "batch assembly".
 [[nodiscard]] std::string_view idleCauseName(IdleCause cause);
 /// The name of a cause of idle time for programs, as in JSON: "batch_assembly".

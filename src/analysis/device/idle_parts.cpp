@@ -40,6 +40,12 @@ WorkStart workStartOf(const LiveStore& store) {
   return store.hello() ? store.hello()->workStart : WorkStart::kUnknown;
 }
 
+bool knowsPasses(const LiveStore& store) {
+  return std::any_of(store.phases().begin(), store.phases().end(), [](const auto& each) {
+    return each.phase() == events::Phase::Forward || each.phase() == events::Phase::Backward;
+  });
+}
+
 IdleRules::IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs)
     : ends_(ends),
       hasPhases_(!store.phases().empty()),

@@ -23,6 +23,10 @@ struct IdlePart {
 /// When the device of this run starts its work: Hello's answer, or unknown.
 [[nodiscard]] WorkStart workStartOf(const LiveStore& store);
 
+/// Whether the run's forward or backward passes are known, so that what lies outside of phases is
+/// the host's other work.
+[[nodiscard]] bool knowsPasses(const LiveStore& store);
+
 /// The range [first, last) of the spans of a stretch in which the host certainly queued something;
 /// empty (first >= last) if there are none.
 [[nodiscard]] std::pair<std::size_t, std::size_t> queueingSpans(const Stretch& stretch);

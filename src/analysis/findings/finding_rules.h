@@ -28,6 +28,9 @@ class GainAccount {
   /// this finding's. Without a queue the findings stay as they are. Returns whether there is
   /// another part. `findings` must be the same each time, in the order in which they were added.
   bool advance(Findings& findings);
+  /// What the host works in loops of reads, in ms a step: it is part of the findings about those.
+  void noteLoopWork(double ms) { loopWorkMs_ += ms; }
+  [[nodiscard]] double loopWorkMs() const { return loopWorkMs_; }
   /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
   [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 
@@ -47,6 +50,7 @@ class GainAccount {
   std::size_t nextNoted_ = 0;
   std::unique_ptr<GainEstimator> estimator_;  ///< of the first part
   std::optional<Gain> ofAll_;
+  double loopWorkMs_ = 0;
 };
 
 /// The steps that the rules for findings look at: all but the run's first, or those of them that
@@ -101,6 +105,9 @@ class HostBoundRule {
   struct Parts;
   std::unique_ptr<Parts> parts_;  ///< of the first part
 };
+/// Adds findings for evaluations, for phases of the script and for what lies between or after the
+/// steps, where they take kLeastRegionShare of the time since the first step.
+void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the allocated memory grows from step to step.
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.

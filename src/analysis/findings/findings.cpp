@@ -89,6 +89,10 @@ std::string_view findingKey(FindingKind kind) {
       return "thermal_state";
     case FindingKind::LowPowerMode:
       return "low_power_mode";
+    case FindingKind::Evaluation:
+      return "evaluation";
+    case FindingKind::OutsideSteps:
+      return "outside_steps";
   }
   return "";
 }
@@ -268,12 +272,22 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 15> kRules = {
-    &findNonFiniteLoss,  &findNearLimit,    &findFallbacks,
-    &findSyncPoints,     nullptr,           &findMemoryGrowth,
-    &findShapeGrowth,    &findStepSwings,   &findSmallBatch,
-    &findFragmentation,  &findHiddenGrowth, &findCacheAboveLive,
-    &findSystemPressure, &findThermalState, &findLowPowerMode};
+constexpr std::array<Rule, 16> kRules = {&findNonFiniteLoss,
+                                         &findNearLimit,
+                                         &findFallbacks,
+                                         &findSyncPoints,
+                                         nullptr,
+                                         &findTimeOutsideSteps,
+                                         &findMemoryGrowth,
+                                         &findShapeGrowth,
+                                         &findStepSwings,
+                                         &findSmallBatch,
+                                         &findFragmentation,
+                                         &findHiddenGrowth,
+                                         &findCacheAboveLive,
+                                         &findSystemPressure,
+                                         &findThermalState,
+                                         &findLowPowerMode};
 
 }  // namespace
 
@@ -329,6 +343,10 @@ struct FindingsCheck::Parts {
   }
 
   void finish() {
+    // A value that is read at times, as the advice says, is no problem.
+    std::erase_if(findings.found, [](const Finding& each) {
+      return each.rare && (each.withinNoise || !each.gainMs);
+    });
     addGainOfAll();
     std::stable_sort(findings.found.begin(), findings.found.end(),
                      [](const Finding& a, const Finding& b) {

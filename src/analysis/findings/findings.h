@@ -36,9 +36,11 @@ enum class FindingKind : std::uint8_t {
   Recovered,        ///< memory ran out, and the training went on: a note
   ThermalState,     ///< the machine was so hot that the system slows it down
   LowPowerMode,     ///< the machine saved energy: a note
+  Evaluation,       ///< evaluations take a large share of the time
+  OutsideSteps,     ///< so does what lies between the steps, or after them
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 21;
+inline constexpr std::size_t kFindingKinds = 23;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -63,6 +65,7 @@ struct Finding {
   std::optional<Gain> gainMs;
   std::string gain;                 ///< the same in words: gainText(); empty where it is unknown
   bool withinNoise = false;         ///< step times vary by chance by more than the gain
+  bool rare = false;                ///< in less than half of the steps
   std::optional<double> costBytes;  ///< per step
   bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
@@ -118,6 +121,9 @@ inline constexpr std::size_t kLeastSteps = 5;
 inline constexpr double kLeastLostShare = 0.01;
 /// The share of steps, 0 to 1, from which on the loss counts as read in every step.
 inline constexpr double kEveryStepShare = 0.9;
+/// The fewest single values that one part of a step reads one by one to count as a loop: fewer are
+/// told one by one.
+inline constexpr std::size_t kLeastLoopReads = 8;
 /// The least share of a step, 0 to 1, that the device must be idle for one reason to make a
 /// finding. Below a fifth, a loader on another thread gains little.
 inline constexpr double kLeastIdleShare = 0.2;
@@ -165,6 +171,11 @@ inline constexpr double kLeastSwapShare = 0.05;
 /// The share of the steps' time, 0 to 1, that the machine must be hot or save energy to be a
 /// finding: less moves no median.
 inline constexpr double kLeastSlowedShare = 0.1;
+/// The least share of the time since the first step, 0 to 1, and the least time, in ns, that
+/// evaluations or what lies outside of steps must take to be a finding: less is not what a user
+/// waits for.
+inline constexpr double kLeastRegionShare = 0.2;
+inline constexpr std::int64_t kLeastRegionNs = 500'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding.
 inline constexpr double kGrowthHorizonSteps = 1000;
 

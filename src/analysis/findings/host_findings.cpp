@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
 #include "analysis/findings/finding_rules.h"
@@ -15,6 +16,8 @@ namespace {
 
 /// The share of the idle time that a cause needs to be named.
 constexpr double kLeastCauseShare = 0.1;
+/// The share of the time, 0 to 1, up to which the host hardly waits for the device.
+constexpr double kMostUnwaitedShare = 0.05;
 
 std::string boundsText(const IdleTime& idle) {
   return formatMs(idle.probable) + " (" + formatMs(idle.low) + " to " + formatMs(idle.high) + ')';
@@ -37,6 +40,15 @@ constexpr const char* kBatchAdvice =
 constexpr const char* kLoaderAdvice =
     "have the DataLoader prepare batches while the device works (num_workers=2, "
     "persistent_workers=True), or prepare the data once and keep it";
+
+/// On what the host does outside of phases: backward may need what comes before it.
+constexpr const char* kOwnWorkAdvice =
+    "do what the step does not need every few steps, on another thread or before the training; "
+    "where it is many small ops, one for each tensor, use the torch._foreach_* op that does all at "
+    "once";
+constexpr const char* kLossWorkAdvice =
+    "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
+    "time; what is computed there on the CPU keeps the device waiting";
 
 /// Batch assembly and idle time of the steps that have a device span.
 struct Assembly {
@@ -114,6 +126,32 @@ Queued mostQueuedIn(const CheckedSteps& steps) {
   return most == ns.end() ? Queued{} : Queued{most->first, steps.perStepMs(most->second)};
 }
 
+/// The part of the steps outside of phases in which the host works longest, without waiting.
+struct OwnWork {
+  std::string where;  ///< "after optimizer step"
+  double ms = 0;      ///< a step
+  bool beforeBackward = false;
+
+  [[nodiscard]] const char* advice(const LiveStore& store) const {
+    if (!store.ownScript()) return "move it out of the step, or to another thread";
+    return beforeBackward ? kLossWorkAdvice : kOwnWorkAdvice;
+  }
+};
+
+OwnWork mostOwnWorkIn(const CheckedSteps& steps, const TimeAccount& account) {
+  std::map<std::pair<events::Phase, NameId>, std::int64_t> ns;
+  for (const AccountRow& row : account.rows) {
+    const bool own = row.part.region == Region::Step && row.part.phase == events::Phase::None;
+    if (own && row.activity == Activity::Work) ns[{row.part.after, row.part.name}] += row.ns;
+  }
+  const auto most = std::max_element(
+      ns.begin(), ns.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == ns.end()) return {};
+  const auto& [after, name] = most->first;
+  return {partText(steps.store, {Region::Step, events::Phase::None, after, name}),
+          steps.perStepMs(most->second), after == events::Phase::Forward};
+}
+
 /// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API.
 struct Words {
   IdleCause cause;
@@ -134,6 +172,8 @@ Fix fixOf(IdleCause cause) {
       break;
     case IdleCause::Queueing:  // the best that it can become: the host is never too slow
       fix.remove(HostWork::Queueing);
+      break;
+    case IdleCause::OwnWork:
       fix.remove(HostWork::InStep);
       break;
     case IdleCause::BetweenSteps:
@@ -145,7 +185,7 @@ Fix fixOf(IdleCause cause) {
   return fix;
 }
 
-constexpr std::array<Words, 5> kWords = {{
+constexpr std::array<Words, 6> kWords = {{
     {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice, kLoaderAdvice},
     {IdleCause::DeviceMove, "the device waits until the batch is moved",
      "move the batch in one copy, and the next batch while the device is busy (non_blocking)",
@@ -156,16 +196,17 @@ constexpr std::array<Words, 5> kWords = {{
      "print and log only every few steps"},
     {IdleCause::Queueing, "ops are queued more slowly than the device runs them",
      "give the device more work with each op: a larger batch, fused ops, an optimizer that updates "
-     "all parameters at once (foreach); move other work of the host out of the step",
-     "give the device more work with each op: a larger batch, an optimizer with foreach=True, "
-     "torch.compile(model); move other work of the host out of the step"},
+     "all parameters at once (foreach)",
+     "give the device more work with each op: a larger batch, an optimizer with foreach=True"},
+    {IdleCause::OwnWork, "the device waits for work outside of forward, backward and optimizer", "",
+     ""},
     {IdleCause::BetweenSteps, "the device waits for work of the host between steps",
      "prepare the next batch on another thread; log and save only every few steps",
      "prepare batches in the DataLoader's workers (num_workers); log and save only every few "
      "steps"},
 }};
 
-std::string whereOf(IdleCause cause, const Queued& queued) {
+std::string whereOf(IdleCause cause, const Queued& queued, const OwnWork& own) {
   switch (cause) {
     case IdleCause::BatchAssembly:
       return std::string(phaseName(events::Phase::BatchAssembly));
@@ -175,6 +216,8 @@ std::string whereOf(IdleCause cause, const Queued& queued) {
       return std::string(phaseName(events::Phase::LossRead));
     case IdleCause::Queueing:
       return queued.ms > 0 ? std::string(phaseName(queued.phase)) : std::string();
+    case IdleCause::OwnWork:
+      return own.where;
     default:
       return std::string(idleCauseName(cause));
   }
@@ -205,24 +248,68 @@ std::string queueingText(const CheckedSteps& steps, const IdleTime& idle, std::s
   return steps.store.ops().empty() ? text : text + "; recording every op slows the host";
 }
 
+std::string ownWorkText(const OwnWork& own) {
+  return "outside of phases the host works longest " + own.where + ", " + costText(own.ms);
+}
+
+/// Where the host hardly ever waits for the device, the device is the faster one, though no wait
+/// tells how long it is idle: what the host does outside of phases is then the whole of its cost.
+void addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findings& findings) {
+  if (steps.ofRange || steps.medianMs < kLeastIdleStepMs) return;
+  // A device span tells how long the device is idle.
+  if (assembly.steps > 0 && assembly.idleMs < kLeastIdleShare * steps.medianMs) return;
+  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+  const OwnWork own = mostOwnWorkIn(steps, account);
+  if (!knowsPasses(steps.store) || own.ms < kLeastIdleShare * steps.medianMs) return;
+  // What is left over when the steps are done is waited for after them.
+  const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
+  const auto waits = [](const AccountRow& row) { return row.activity == Activity::Wait; };
+  const std::int64_t waitsNs =
+      account.nsWhere(waits) + accountTime(steps.store, after).nsWhere(waits);
+  const std::int64_t allNs = account.range.endNs - account.range.beginNs;
+  if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return;
+  Finding finding = steps.ofTime(FindingKind::HostBound, own.ms);
+  finding.estimate = true;
+  finding.where = own.where;
+  finding.title =
+      "Host-bound: work outside of forward, backward and optimizer takes " + costText(own.ms);
+  finding.evidence = ownWorkText(own) + "; the host waits for the device for " +
+                     formatMs(toMs(waitsNs)) + " of " + formatMs(toMs(allNs)) +
+                     ", so the host is the slower of the two";
+  finding.advice = own.advice(steps.store);
+  // The device may be nearly as slow: then little is gained.
+  steps.gains.add(findings, std::move(finding), Gain{0, own.ms / 2, own.ms});
+}
+
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_t counted,
                   Findings& findings) {
   const auto words = std::find_if(kWords.begin(), kWords.end(),
                                   [&](const Words& each) { return each.cause == idle.cause; });
   // Fallbacks have findings of their own, and evaluations are no part of a step.
   if (words == kWords.end()) return;
-  const double waitsMs = idle.p50.probable;
+  const bool ownWork = idle.cause == IdleCause::OwnWork;
+  // What goes on in a loop of reads is a finding already.
+  const double waitsMs =
+      std::max(idle.p50.probable - (ownWork ? steps.gains.loopWorkMs() : 0), 0.0);
   if (waitsMs < kLeastIdleShare * steps.medianMs) return;
+  // In a short step only what is surely idle is known.
+  const bool isShort = steps.medianMs < kLeastIdleStepMs;
+  if (isShort && (!ownWork || idle.p50.low < kLeastIdleShare * steps.medianMs)) return;
   const bool queueing = idle.cause == IdleCause::Queueing;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
+  const OwnWork own =
+      ownWork ? mostOwnWorkIn(steps, accountTime(steps.store, steps.firstToLast())) : OwnWork{};
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
-  finding.where = whereOf(idle.cause, queued);
+  finding.where = whereOf(idle.cause, queued, own);
   finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(waitsMs);
   finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
                               : "by the waits the device is idle for about " +
                                     boundsText(idle.p50) + " a step" + basisText(counted);
-  finding.advice = steps.store.ownScript() ? words->scriptAdvice : words->advice;
+  if (ownWork) finding.evidence += "; " + ownWorkText(own);
+  finding.advice = ownWork                   ? own.advice(steps.store)
+                   : steps.store.ownScript() ? words->scriptAdvice
+                                             : words->advice;
   steps.gains.add(findings, std::move(finding), fixOf(idle.cause));
 }
 
@@ -244,9 +331,13 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   if (!parts_) {
     if (!steps.store.hasQueue()) return false;
     const Assembly assembly = assemblyOf(steps);
-    const bool assembles = assembly.assemblyMs >= kLeastIdleShare * steps.medianMs;
+    const double leastMs = kLeastIdleShare * steps.medianMs;
     // estimateIdle() is slow on a long run: not if it could give no finding.
-    if (steps.medianMs < kLeastIdleStepMs && !assembles) return false;
+    if (steps.medianMs < kLeastIdleStepMs && assembly.assemblyMs < leastMs &&
+        mostOwnWorkIn(steps, accountTime(steps.store, steps.firstToLast())).ms < leastMs) {
+      return false;
+    }
+    addUnwaitedWork(steps, assembly, findings);
     parts_ = std::make_unique<Parts>(steps, assembly);
     return true;
   }
@@ -255,7 +346,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   const IdleSummary& idle = parts_->idle.summary();
   const bool spans = assembly.steps >= kLeastSteps;
   if (spans) addSlowAssembly(steps, assembly, idle, findings);
-  if (idle.steps.size() < kLeastSteps || steps.medianMs < kLeastIdleStepMs) return false;
+  if (idle.steps.size() < kLeastSteps) return false;
   for (const CauseOfIdle& each : idle.causes) {
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements

@@ -4,8 +4,10 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/account/time_account.h"
 #include "analysis/device/device_path.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/findings/wait_use.h"
 #include "analysis/named_phases.h"
 #include "analysis/op_label.h"
 #include "core/fallback_advice.h"
@@ -46,7 +48,6 @@ struct LostTime {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
-  bool onlyReads = true;                           ///< all copy numbers to the host
   std::map<NameId, std::int64_t> nsByOp;
   /// Phase, named span around it, module and call site.
   using Place = std::tuple<events::Phase, NameId, ModuleId, CallSiteId>;
@@ -156,87 +157,187 @@ struct LostTime {
   }
 };
 
-/// Where an op was called: its op, what made it wait, phase and line.
-using Caller = std::tuple<NameId, events::SyncKind, events::Phase, std::string>;
+/// Where an op was called: its op, what made it wait, phase, the phase before it, and line.
+using Caller = std::tuple<NameId, events::SyncKind, events::Phase, events::Phase, std::string>;
 
-/// The advice on what reads a value outside of the model.
-std::string readAdvice(const CheckedSteps& steps) {
-  return steps.store.ownScript()
-             ? "read and print values such as loss.item() only every few steps; until then sum up "
-               "loss.detach() on the device"
-             : "read and print the loss only every few steps; until then sum it up on the device";
+/// The waits of each line of the steps, without those of loops.
+using LostByCaller = std::map<Caller, LostTime>;
+
+/// Reads of single values, one after the other in one part of a step. The device can do no more
+/// than one round of the loop ahead of the host.
+struct ReadLoop {
+  LostTime lost;                  ///< the reads
+  std::vector<TimeRange> ranges;  ///< from the first read to the last, in each step
+  std::int64_t ns = 0;            ///< of the ranges
+};
+
+bool readsOneValue(const events::SyncPoint& sync) {
+  return sync.kind() == events::SyncKind::ScalarRead && isUnplanned(sync);
 }
 
-/// The advice on a wait in a script: an op's, or a call's of PyTorch.
-const char* waitAdvice(events::SyncKind kind, std::string_view op) {
-  if (op.ends_with(".empty_cache")) {
-    return "leave it out: it waits for all queued work and gives the cached memory back, which the "
-           "next step takes from the driver again. If the cache grows too large, empty it once an "
-           "epoch";
+/// Reads the waits of the steps from the account.
+class WaitReader {
+ public:
+  explicit WaitReader(const CheckedSteps& steps) : steps_(steps), store_(steps.store) {
+    walkAccount(store_, steps.firstToLast(), [this](const AccountSpan& span) { take(span); });
+    endPart();
   }
-  if (op.starts_with("torch.Generator.")) {
-    return "save the generator's state with checkpoints only. On a Mac this does not wait, on the "
-           "simulated device it does";
+
+  LostByCaller callers;
+  std::map<events::Phase, ReadLoop> loops;  ///< by the phase that they are in
+  std::uint64_t movedBackBytes = 0;         ///< to the device, in backward
+
+ private:
+  void take(const AccountSpan& span) {
+    if (row_ != span.row || part_ != span.part) {  // a step or a phase begins
+      endPart();
+      row_ = span.row;
+      part_ = span.part;
+    }
+    if (span.activity != Activity::Wait || span.ofFallback) return;
+    const events::SyncPoint& wait = store_.syncPoints()[span.event];
+    if (wait.begin_ns() != span.beginNs) return;  // the rest of a wait that a border cuts
+    if (!steps_.holding(wait.step(), wait.begin_ns())) return;
+    if (span.part.phase == events::Phase::Backward &&
+        wait.kind() == events::SyncKind::CopyToDevice) {
+      movedBackBytes += wait.bytes();
+    }
+    if (isUnplanned(wait)) waits_.push_back(span.event);
   }
-  switch (kind) {
-    case events::SyncKind::CopyToDevice:
-      return "make the tensor on the device (device=...), or move it there once, before the "
-             "training";
-    case events::SyncKind::Nonzero:
-    case events::SyncKind::Unique:
-      return "use a form whose result has a fixed size: torch.where or masked_fill in place of a "
-             "boolean index";
-    case events::SyncKind::Synchronize:
-      return "leave it out: whatever reads a value waits by itself. To measure times, synchronize "
-             "once before and once after many steps, and divide";
-    case events::SyncKind::EventWait:
-      return "leave it out: whatever reads a value waits by itself. To measure times, keep the "
-             "events, and read their times once, after many steps";
-    default:
-      return "keep the value on the device (torch.where in place of an if), or read it only every "
-             "few steps";
+
+  /// Counts the waits of a part of a step, which the walk has left.
+  void endPart() {
+    const auto count = static_cast<std::size_t>(std::count_if(
+        waits_.begin(), waits_.end(),
+        [this](std::uint32_t each) { return readsOneValue(store_.syncPoints()[each]); }));
+    const bool isLoop = count >= kLeastLoopReads && part_.phase != events::Phase::LossRead;
+    std::optional<TimeRange> range;
+    for (const std::uint32_t index : waits_) {
+      const events::SyncPoint& wait = store_.syncPoints()[index];
+      const bool inLoop = isLoop && readsOneValue(wait);
+      LostTime& lost = inLoop ? loops[part_.phase].lost : ofCaller(wait);
+      lost.add(store_, wait, index, wait.bytes());
+      lost.kind = wait.kind();
+      if (!inLoop) continue;
+      if (!range) range = TimeRange{wait.begin_ns(), wait.begin_ns()};
+      range->endNs = std::max(range->endNs, endNsOf(wait));
+    }
+    if (range) {
+      ReadLoop& loop = loops[part_.phase];
+      loop.ranges.push_back(*range);
+      loop.ns += range->endNs - range->beginNs;
+    }
+    waits_.clear();
   }
+
+  LostTime& ofCaller(const events::SyncPoint& wait) {
+    // All that a phase reads for a log is one finding.
+    if (wait.phase() == events::Phase::LossRead) {
+      return callers[{kNoId, events::SyncKind::None, wait.phase(), events::Phase::None, ""}];
+    }
+    return callers[{wait.op(), wait.kind(), wait.phase(), part_.after,
+                    store_.callSite(wait.call_site())}];
+  }
+
+  const CheckedSteps& steps_;
+  const LiveStore& store_;
+  std::size_t row_ = 0;
+  Part part_;
+  std::vector<std::uint32_t> waits_;  ///< unplanned ones of the part, as indices
+};
+
+bool isEachStep(const CheckedSteps& steps, const LostTime& lost) {
+  return static_cast<double>(lost.steps.size()) >=
+         kEveryStepShare * static_cast<double>(steps.records.size());
 }
 
-void addChattyLogging(const CheckedSteps& steps, const LostTime& lost, Findings& findings) {
+/// Whether backward copies as much to the device as these copies took from it.
+bool isCopiedBack(const LostTime& lost, std::uint64_t movedBackBytes) {
+  return lost.kind == events::SyncKind::CopyToHost && movedBackBytes > 0 &&
+         2 * movedBackBytes >= lost.bytes;
+}
+
+void addWaits(const CheckedSteps& steps, const Caller& caller, const LostTime& lost,
+              std::uint64_t movedBackBytes, Findings& findings) {
   const double waitsMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::ChattyLogging, waitsMs);
+  const auto& [op, kind, phase, after, line] = caller;
+  const std::string name = steps.store.name(op);
+  WaitCase wait;
+  wait.op = name;
+  wait.kind = kind;
+  wait.phase = phase;
+  wait.after = after;
+  wait.bytesEach = lost.bytes / lost.count;
+  wait.copiedBack = isCopiedBack(lost, movedBackBytes);
+  wait.ownScript = steps.store.ownScript();
+  wait.site = lost.worstSite(steps.store);
+  const WaitUse use = useOf(wait);
+  const bool chatty = use.isLog && (isEachStep(steps, lost) || phase == events::Phase::LossRead);
+  Finding finding =
+      steps.ofTime(chatty ? FindingKind::ChattyLogging : FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(steps, finding, readAdvice(steps));
-  finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
+  finding.rare = 2 * lost.steps.size() < steps.records.size();
+  lost.describe(steps, finding, std::string(use.advice));
+  if (chatty) {
+    finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
+  } else {
+    finding.title = "Unplanned sync point: " +
+                    (use.what.empty() ? opLabel(name, kind) + " makes the host wait "
+                                      : std::string(use.what) + ", and the host waits ") +
+                    costText(waitsMs);
+  }
   Fix fix = lost.fix();
-  fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
+  if (chatty) fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
   steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
-void addSyncPoint(const CheckedSteps& steps, std::string_view op, const LostTime& lost,
-                  Findings& findings) {
-  const double waitsMs = steps.perStepMs(lost.totalNs);
-  Finding finding = steps.ofTime(FindingKind::SyncPoint, waitsMs);
+/// Counts the copies of gradients to the device with the copies that they answer.
+void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
+  const auto there =
+      std::max_element(callers.begin(), callers.end(), [&](const auto& a, const auto& b) {
+        const auto bytes = [&](const LostTime& lost) {
+          return isCopiedBack(lost, movedBackBytes) ? lost.bytes : 0;
+        };
+        return bytes(a.second) < bytes(b.second);
+      });
+  if (there == callers.end() || !isCopiedBack(there->second, movedBackBytes)) return;
+  for (auto back = callers.begin(); back != callers.end();) {
+    const auto& [op, kind, phase, after, line] = back->first;
+    const bool isWayBack =
+        kind == events::SyncKind::CopyToDevice && phase == events::Phase::Backward;
+    if (!isWayBack) {
+      ++back;
+      continue;
+    }
+    there->second.totalNs += back->second.totalNs;
+    there->second.ranges.insert(there->second.ranges.end(), back->second.ranges.begin(),
+                                back->second.ranges.end());
+    back = callers.erase(back);
+  }
+}
+
+void addLoop(const CheckedSteps& steps, const ReadLoop& loop, Findings& findings) {
+  const double loopMs = steps.perStepMs(loop.ns);
+  Finding finding = steps.ofTime(FindingKind::SyncPoint, loopMs);
   if (finding.weight < kLeastLostShare) return;
-  lost.describe(steps, finding,
-                steps.store.ownScript()
-                    ? waitAdvice(lost.kind, op)
-                    : "move it out of the step, or keep the value on the device");
-  finding.title = "Unplanned sync point: " + opLabel(op, lost.kind) + " makes the host wait " +
-                  costText(waitsMs);
-  steps.gains.add(findings, std::move(finding), lost.fix());
-}
-
-/// Whether a wait copies numbers to the host. A single byte is a condition: a bool that an `if`
-/// reads.
-bool readsNumbers(const events::SyncPoint& sync) {
-  return sync.kind() == events::SyncKind::CopyToHost ||
-         (sync.kind() == events::SyncKind::ScalarRead && sync.bytes() != 1);
-}
-
-/// Whether a script logs by these waits: it reads values in nearly every step, outside of its
-/// model. The built-in workload has a phase for that.
-bool isLogging(const CheckedSteps& steps, const Caller& caller, const LostTime& lost) {
-  return steps.store.ownScript() && std::get<events::Phase>(caller) == events::Phase::None &&
-         lost.onlyReads &&
-         static_cast<double>(lost.steps.size()) >=
-             kEveryStepShare * static_cast<double>(steps.records.size());
+  finding.estimate = true;  // the loop's own work may be needed
+  loop.lost.describe(
+      steps, finding,
+      steps.store.ownScript()
+          ? "copy the whole tensor to the CPU once, before the loop, and go through it "
+            "there; or write the loop as ops on the device. If its result only "
+            "serves a metric, compute that every few steps"
+          : "read all values at once");
+  const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
+                                                   static_cast<double>(loop.lost.steps.size())));
+  finding.title = "Reads in a loop: " + std::to_string(aStep) +
+                  " values a step are read one by one, which takes " + costText(loopMs);
+  finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
+                      " in it, and the device for the host in the rest";
+  steps.gains.noteLoopWork(loopMs - steps.perStepMs(loop.lost.totalNs));
+  Fix fix = loop.lost.fix();
+  fix.leftOut = loop.ranges;
+  steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
 /// "; 7 device switches a step (1 planned, such as the batch's move): …", with what a switch is.
@@ -299,30 +400,12 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
 }
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
-  const LiveStore& store = steps.store;
-  LostTime logging;
-  std::map<Caller, LostTime> others;
-  for (const events::SyncPoint& each : store.syncPoints()) {
-    if (!steps.holding(each.step(), each.begin_ns())) continue;
-    const bool inLossRead = each.phase() == events::Phase::LossRead;
-    if (isUnplanned(each)) {
-      LostTime& lost =
-          inLossRead
-              ? logging
-              : others[{each.op(), each.kind(), each.phase(), store.callSite(each.call_site())}];
-      lost.add(store, each, static_cast<std::size_t>(&each - store.syncPoints().data()),
-               each.bytes());
-      lost.kind = each.kind();
-      lost.onlyReads = lost.onlyReads && readsNumbers(each);
-    }
-  }
-  if (logging.count > 0) addChattyLogging(steps, logging, findings);
-  for (const auto& [caller, lost] : others) {
-    if (isLogging(steps, caller, lost)) {
-      addChattyLogging(steps, lost, findings);
-    } else {
-      addSyncPoint(steps, store.name(std::get<NameId>(caller)), lost, findings);
-    }
+  WaitReader waits(steps);
+  for (const auto& [phase, loop] : waits.loops) addLoop(steps, loop, findings);
+  LostByCaller callers = std::move(waits.callers);
+  joinWaysBack(waits.movedBackBytes, callers);
+  for (const auto& [caller, lost] : callers) {
+    addWaits(steps, caller, lost, waits.movedBackBytes, findings);
   }
 }
 

@@ -194,6 +194,13 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
     finding.advice = swingAdvice(host->work);
+    const bool known = host->work == HostWork::BatchAssembly || host->work == HostWork::Reading ||
+                       host->work == HostWork::Fallback;
+    if (!known) {  // it may be another program, so that nothing of the script's can be mended
+      const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};
+      steps.gains.add(findings, std::move(finding), gain);
+      return;
+    }
     Fix fix;
     fix.longestNs[static_cast<std::size_t>(host->work)] =
         static_cast<std::int64_t>(host->medianMs * kNsPerMs);

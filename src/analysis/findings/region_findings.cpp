@@ -1,0 +1,220 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "analysis/account/time_account.h"
+#include "analysis/findings/finding_rules.h"
+#include "core/fallback_advice.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+using events::Phase;
+
+/// What takes the time of a region.
+enum class Taker : std::uint8_t { Loading, Waits, Fallbacks, OwnWork };
+constexpr std::size_t kTakers = 4;
+
+Taker takerOf(const AccountRow& row) {
+  if (row.activity == Activity::Fallback || row.kind == events::SyncKind::Fallback) {
+    return Taker::Fallbacks;
+  }
+  if (row.activity == Activity::Wait) return Taker::Waits;
+  const bool loads =
+      row.part.phase == Phase::BatchAssembly || row.activity == Activity::LoaderStart;
+  return loads ? Taker::Loading : Taker::OwnWork;
+}
+
+struct Share {
+  std::int64_t ns = 0;
+  std::uint64_t count = 0;
+  const AccountRow* largest = nullptr;
+};
+using Shares = std::array<Share, kTakers>;
+
+/// The rows of an account that `is` holds for, by what takes their time.
+template <typename Is>
+Shares sharesOf(const TimeAccount& account, Is&& is) {
+  Shares shares;
+  for (const AccountRow& row : account.rows) {  // the longest first
+    if (!is(row)) continue;
+    Share& share = shares[static_cast<std::size_t>(takerOf(row))];
+    if (!share.largest) share.largest = &row;
+    share.ns += row.ns;
+    share.count += row.count;
+  }
+  return shares;
+}
+
+std::string percent(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
+}
+
+/// "loading batches 5.12 s, waits for the device 0.20 s (40×)": the longest first.
+std::string sharesText(const Shares& shares) {
+  constexpr std::array<std::string_view, kTakers> kNames = {
+      "loading batches", "waits for the device", "ops on the CPU", "the host's other work"};
+  std::array<std::size_t, kTakers> order{};
+  for (std::size_t i = 0; i < kTakers; ++i) order[i] = i;
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return shares[a].ns > shares[b].ns; });
+  std::string text;
+  for (const std::size_t i : order) {
+    if (shares[i].ns <= 0) break;
+    text +=
+        (text.empty() ? "" : ", ") + std::string(kNames[i]) + ' ' + formatDuration(shares[i].ns);
+    if (shares[i].count > 0) text += " (" + std::to_string(shares[i].count) + "\u00d7)";
+  }
+  return text;
+}
+
+/// What a region's largest share is, as the end of a title, and what to do about it.
+struct TakerWords {
+  std::string_view title, advice;
+};
+constexpr std::array<TakerWords, kTakers> kEvaluationWords = {
+    {{"most of it loading batches",
+      "have the evaluation's DataLoader prepare batches while the model computes (num_workers=2, "
+      "persistent_workers=True), or load the data once and keep them; or evaluate less often"},
+     {"most of it waiting for the device",
+      "keep results on the device, and read them once after the loop: torch.stack or a running sum "
+      "in "
+      "place of .item() for each; text that is generated, once at its end. A larger batch "
+      "gives the device more work a call"},
+     {"most of it in ops that run on the CPU", ""},
+     {"most of it the host's own work",
+      "evaluate less often, on fewer data, or in larger batches under torch.no_grad(); compute "
+      "metrics on the device and read them once"}}};
+constexpr std::array<TakerWords, kTakers> kOtherWords = {
+    {{"most of it loading batches",
+      "have the DataLoader prepare batches while the device works (num_workers=2, "
+      "persistent_workers=True), or load the data once and keep them"},
+     {"most of it waiting for the device",
+      "keep results on the device, and read them once, together"},
+     {"most of it in ops that run on the CPU", ""},
+     {"most of it the host's own work",
+      "do it less often, on another thread, or after the training"}}};
+
+/// What the fix of a share gains, in ns, of a region that takes `ns`: loading can be done while
+/// the rest goes on, by one worker or by many; a wait ends no earlier than the work that it waits
+/// for, but the host can queue the next meanwhile; half as many evaluations take half of the time.
+Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
+  const auto of = [&](Taker which) {
+    return static_cast<double>(shares[static_cast<std::size_t>(which)].ns);
+  };
+  const double rest = static_cast<double>(ns) - of(taker);
+  double low = 0, high = 0;
+  switch (taker) {
+    case Taker::Loading:
+      low = std::min(of(taker), rest);
+      high = of(taker);
+      break;
+    case Taker::Waits:
+      high = std::min(of(taker), of(Taker::OwnWork));
+      break;
+    case Taker::Fallbacks:
+      high = of(taker);
+      break;
+    case Taker::OwnWork:
+      high = static_cast<double>(ns) / 2;
+      break;
+  }
+  const double msAStep = 1 / kNsPerMs / steps;
+  return {low * msAStep, (low + high) / 2 * msAStep, high * msAStep};
+}
+
+void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
+               const std::string& name, const Shares& shares, Findings& findings) {
+  std::int64_t ns = 0;
+  for (const Share& share : shares) ns += share.ns;
+  const double share =
+      static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
+  if (share < kLeastRegionShare || ns < kLeastRegionNs) return;
+  const auto most = std::max_element(shares.begin(), shares.end(),
+                                     [](const Share& a, const Share& b) { return a.ns < b.ns; });
+  const auto taker = static_cast<Taker>(most - shares.begin());
+  const bool evaluates = region == Region::Evaluation;
+  const TakerWords& words =
+      (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
+  Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
+                                 steps.perStepMs(ns));
+  finding.estimate = true;
+  finding.title = name + ": " + percent(share) + " of the time, " + std::string(words.title);
+  finding.count = account.visits[static_cast<std::size_t>(region)];
+  finding.evidence =
+      (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
+      formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
+      " since the first step: " + sharesText(shares);
+  finding.advice = words.advice;
+  const AccountRow& largest = *most->largest;
+  const LiveStore& store = steps.store;
+  finding.where = partText(store, largest.part);
+  finding.line = store.callSiteParts(largest.site).line;
+  if (taker == Taker::Fallbacks) {
+    const std::string op = store.name(largest.op);
+    finding.ops.push_back(op);
+    finding.evidence += ", most by " + op;
+    finding.advice = std::string(fallbackAdvice(op));
+  } else if (taker == Taker::Waits && !finding.line.empty()) {
+    finding.evidence += ", most at " + finding.line;
+  }
+  if (!finding.line.empty()) finding.advice = "at " + finding.line + ": " + finding.advice;
+  steps.gains.add(findings, std::move(finding),
+                  gainOf(taker, shares, ns, static_cast<double>(steps.records.size())));
+}
+
+/// Whether the run's time between steps lies in few long gaps. A short one at each step belongs to
+/// the step: see HostBoundRule.
+bool hasLongGaps(const CheckedSteps& steps, const TimeRange& range, std::int64_t allNs) {
+  const double leastNs = 2 * steps.medianMs * kNsPerMs;
+  std::int64_t longNs = 0, gapNs = 0;
+  std::uint32_t visit = 0;
+  const auto end = [&] {
+    if (static_cast<double>(gapNs) >= leastNs) longNs += gapNs;
+    gapNs = 0;
+  };
+  walkAccount(steps.store, range, [&](const AccountSpan& span) {
+    if (span.visit != visit) end();
+    visit = span.visit;
+    if (span.part.region == Region::BetweenSteps) gapNs += span.ns();
+  });
+  end();
+  return 2 * longNs >= allNs;
+}
+
+}  // namespace
+
+void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
+  const LiveStore& store = steps.store;
+  TimeRange range = steps.firstToLast();
+  if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
+  const TimeAccount account = accountTime(store, range);
+  constexpr std::array<std::pair<Region, const char*>, 3> kSearched = {
+      {{Region::Evaluation, "Evaluation"},
+       {Region::BetweenSteps, "Between steps"},
+       {Region::AfterSteps, "After the last step"}}};
+  for (const auto& [region, name] : kSearched) {
+    const bool isGap = region == Region::BetweenSteps;
+    if (isGap && !hasLongGaps(steps, range, account.nsIn(region))) continue;
+    addRegion(steps, account, region, name,
+              sharesOf(account, [&](const AccountRow& row) { return row.part.region == region; }),
+              findings);
+  }
+  // Each phase that the script names is one of its own.
+  std::map<NameId, std::int64_t> named;
+  for (const AccountRow& row : account.rows) {
+    if (row.part.region == Region::NamedPhase) named[row.part.name] += row.ns;
+  }
+  for (const auto& [id, ns] : named) {
+    addRegion(steps, account, Region::NamedPhase, "Phase \"" + store.name(id) + '"',
+              sharesOf(account,
+                       [&, of = id](const AccountRow& row) {
+                         return row.part.region == Region::NamedPhase && row.part.name == of;
+                       }),
+              findings);
+  }
+}
+
+}  // namespace highwater::analysis

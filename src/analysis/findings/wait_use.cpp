@@ -1,0 +1,173 @@
+#include "analysis/findings/wait_use.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+namespace highwater::analysis {
+namespace {
+
+using events::Phase;
+using events::SyncKind;
+
+bool hasAny(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [text](std::string_view word) { return text.find(word) != text.npos; });
+}
+
+/// A copy that is no single value, but the data of a tensor.
+constexpr std::uint64_t kTensorBytes = 4096;
+
+bool readsOneValue(const WaitCase& wait) {
+  return wait.kind == SyncKind::ScalarRead ||
+         (wait.kind == SyncKind::CopyToHost && wait.bytesEach <= 64);
+}
+
+bool copiesTensor(const WaitCase& wait) {
+  return wait.kind == SyncKind::CopyToHost && wait.bytesEach >= kTensorBytes;
+}
+
+/// Whether the text of the line is that of a log: certain words first, then those that a step may
+/// also compute with.
+bool logsSurely(const WaitCase& wait) {
+  return wait.phase == Phase::LossRead ||
+         hasAny(wait.site.text, {"print(", "log(", "log_", "logg", "write", "append(", "add_scalar",
+                                 "set_postfix", "set_description", "+=", "update(", "history"});
+}
+
+bool decides(const WaitCase& wait) {
+  return wait.bytesEach == 1 || hasAny(wait.site.text, {"if ", "while ", "assert ", "bool(",
+                                                        " and ", " or ", "any()", "all()"});
+}
+
+bool sizes(const WaitCase& wait) {
+  return hasAny(wait.site.text, {"int(", "range(", "[:", ":]", "len(", "view(", "reshape(",
+                                 "zeros(", "arange(", "tolist()"});
+}
+
+bool logsLikely(const WaitCase& wait) {
+  if (!wait.site.text.empty()) {
+    return hasAny(wait.site.text, {"loss", "acc", "correct", "metric", "norm", "total", "running",
+                                   "score", "mean(", "f\"", "f'"});
+  }
+  // Without the text: what is read once the step is done serves no step.
+  return wait.after == Phase::OptimizerStep && wait.phase == Phase::None;
+}
+
+struct Row {
+  bool (*fits)(const WaitCase&);
+  WaitUse use;
+};
+
+constexpr std::string_view kLogAdvice =
+    "read and print values such as loss.item() only every few steps; until then sum up "
+    "loss.detach() on the device";
+
+/// The uses of a wait in a script; the first that fits holds.
+constexpr std::array kRows = {
+    // A call of PyTorch that waits.
+    Row{[](const WaitCase& wait) { return wait.op.ends_with(".empty_cache"); },
+        {FindingKind::SyncPoint, "",
+         "leave it out: it waits for all queued work and gives the cached memory back, which the "
+         "next step takes from the driver again. If the cache grows too large, empty it once an "
+         "epoch"}},
+    Row{[](const WaitCase& wait) { return wait.op.starts_with("torch.Generator."); },
+        {FindingKind::SyncPoint, "",
+         "save the generator's state with checkpoints only. On a Mac this does not wait, on the "
+         "simulated device it does"}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::Synchronize; },
+        {FindingKind::SyncPoint, "",
+         "leave it out: whatever reads a value waits by itself. To measure times, synchronize "
+         "once before and once after many steps, and divide"}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::EventWait; },
+        {FindingKind::SyncPoint, "",
+         "leave it out: whatever reads a value waits by itself. To measure times, keep the "
+         "events, and read their times once, after many steps"}},
+    // A library that reads for a purpose of its own.
+    Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"grad_scaler"}); },
+        {FindingKind::SyncPoint, "the scaler reads whether the gradients are finite",
+         "that is what a GradScaler costs: it decides on the host whether to step. bfloat16 needs "
+         "no "
+         "scaler: torch.autocast(\"mps\", torch.bfloat16), without scaler.scale() and "
+         "scaler.step()"}},
+    Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"clip_grad"}); },
+        {FindingKind::SyncPoint, "the clipping of gradients reads their norm",
+         "leave error_if_nonfinite out, and log the norm only every few steps"}},
+    // Ops whose result has as many elements as values say.
+    Row{[](const WaitCase& wait) { return wait.op.find("bincount") != wait.op.npos; },
+        {FindingKind::SyncPoint, "",
+         "bincount reads the largest value, to know how long its result is. Count with a fixed "
+         "length: torch.zeros(n, device=...).scatter_add_(0, x, ones), or one_hot(x, n).sum(0); "
+         "for a metric, sum up the counts on the device and read them once an epoch"}},
+    Row{[](const WaitCase& wait) { return wait.op.find("repeat_interleave") != wait.op.npos; },
+        {FindingKind::SyncPoint, "",
+         "give output_size, so that the length of the result is known without reading the counts"}},
+    Row{[](const WaitCase& wait) {
+          return wait.kind == SyncKind::Nonzero || wait.kind == SyncKind::Unique;
+        },
+        {FindingKind::SyncPoint, "",
+         "use a form whose result has a fixed size: torch.where or masked_fill in place of a "
+         "boolean index"}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::ValueRead; },
+        {FindingKind::SyncPoint, "",
+         "the op reads values to know the size of its result: use a form with a fixed size, or "
+         "compute it once on the CPU, before the training"}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::Equal; },
+        {FindingKind::SyncPoint, "",
+         "compare on the device, (a == b).all(), and read the result only every few steps"}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::CopyToDevice; },
+        {FindingKind::SyncPoint, "",
+         "make the tensor on the device (device=...), or move it there once, before the "
+         "training"}},
+    // Tensors that go to the CPU.
+    Row{[](const WaitCase& wait) { return copiesTensor(wait) && wait.copiedBack; },
+        {FindingKind::SyncPoint, "a part of the step is computed on the CPU, with its gradient",
+         "compute it on the device. If an op of it is missing there, move only that op to the CPU, "
+         "and as little data as it needs; see the fallback that "
+         "PYTORCH_ENABLE_MPS_FALLBACK=1 would make"}},
+    Row{[](const WaitCase& wait) {
+          return copiesTensor(wait) && wait.after != Phase::OptimizerStep && !logsSurely(wait);
+        },
+        {FindingKind::SyncPoint, "a tensor is copied to the CPU within the step",
+         "do on the device what is done with it, or, if it serves a metric, copy it only every few "
+         "steps, after the optimizer's step"}},
+    Row{[](const WaitCase& wait) { return copiesTensor(wait); },
+        {FindingKind::SyncPoint, "a tensor is copied to the CPU after the step",
+         "sum up on the device what is needed of it and copy that once an epoch; to keep a part, "
+         "index on the device first, since a row of a CPU copy keeps the whole copy"}},
+    // Single values.
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && logsSurely(wait); },
+        {FindingKind::ChattyLogging, "", kLogAdvice, true}},
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && decides(wait); },
+        {FindingKind::SyncPoint, "a condition is read",
+         "decide on the device: torch.where in place of an if; a check that never fails in a good "
+         "run can be made at times, not at each step"}},
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && sizes(wait); },
+        {FindingKind::SyncPoint, "a size is read",
+         "if the step needs it, let it come from the CPU, where the data were made, or compute "
+         "with "
+         "a fixed size and a mask on the device"}},
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && logsLikely(wait); },
+        {FindingKind::ChattyLogging, "", kLogAdvice, true}},
+    Row{[](const WaitCase&) { return true; },
+        {FindingKind::SyncPoint, "",
+         "if the step needs the value, keep it on the device (torch.where in place of an if); if "
+         "only a log or a metric does, read it at times"}},
+};
+
+}  // namespace
+
+WaitUse useOf(const WaitCase& wait) {
+  if (!wait.ownScript) {
+    const bool logs = wait.phase == Phase::LossRead;
+    return {logs ? FindingKind::ChattyLogging : FindingKind::SyncPoint, "",
+            logs
+                ? "read and print the loss only every few steps; until then sum it up on the device"
+                : "move it out of the step, or keep the value on the device",
+            logs};
+  }
+  return std::find_if(kRows.begin(), kRows.end(), [&](const Row& row) { return row.fits(wait); })
+      ->use;
+}
+
+}  // namespace highwater::analysis

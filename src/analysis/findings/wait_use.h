@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "analysis/findings/findings.h"
+#include "core/definition_table.h"
+
+namespace highwater::analysis {
+
+/// All waits at one line of the training, as far as they tell what the line is for.
+struct WaitCase {
+  std::string_view op;
+  events::SyncKind kind = events::SyncKind::None;
+  events::Phase phase = events::Phase::None;
+  /// Outside of phases: the last phase before it in its step. None: there was none.
+  events::Phase after = events::Phase::None;
+  std::uint64_t bytesEach = 0;  ///< that one wait copies
+  bool copiedBack = false;      ///< backward copies as many bytes to the device as these waits took
+  bool ownScript = false;       ///< the user's script trains, not the built-in workload
+  CallSiteParts site;
+};
+
+/// What a wait is for, and what to do about it.
+struct WaitUse {
+  FindingKind kind = FindingKind::SyncPoint;
+  /// What the host does, before the cost: "reads whether gradients are finite"; empty: the op's
+  /// name says it.
+  std::string_view what;
+  std::string_view advice;
+  bool isLog = false;  ///< values for a log or a metric, which the step does not need
+};
+
+/// Returns what the waits of a line are for: the first row of a table that fits. It goes by the op,
+/// its bytes, the library that calls it, the place in the step and the text of the user's line.
+[[nodiscard]] WaitUse useOf(const WaitCase& wait);
+
+}  // namespace highwater::analysis
