@@ -155,6 +155,34 @@ class ForkServer:
             return Done(returncode, *(open(path, encoding="utf-8").read() for path in names.values()))
 
 
+# Started by `highwater run`, tells its environment, and ends as the script did that had this environment meanwhile.
+STAND_IN = """
+import json, os, signal, sys
+print(json.dumps(dict(os.environ)), flush=True)
+code = int(sys.stdin.readline())
+if code < 0:
+    if code != -9: signal.signal(-code, signal.SIG_DFL)
+    os.kill(os.getpid(), -code)
+os._exit(code)
+"""
+
+
+def forked_below(start, command, folder, timeout=300):
+    """Runs `command` in `folder` as a fork that has the environment that Highwater gives its program.
+
+    `start` starts Highwater with a given command as its program, and pipes for its descriptors, as text. Returns what
+    the command did, and what Highwater wrote to stderr.
+    """
+    with start([PYTHON, "-I", "-S", "-c", STAND_IN]) as process:
+        try:
+            done = ForkServer.run(command, json.loads(process.stdout.readline()), timeout, folder)
+            _, said = process.communicate(f"{done.returncode}\n", timeout=timeout)
+        finally:
+            process.kill()
+    assert process.returncode == done.returncode, said
+    return done, said
+
+
 # On a Mac a fork may not use the system's frameworks, which PyTorch has loaded.
 forked = in_own_process if sys.platform == "darwin" else ForkServer.run
 

@@ -5,7 +5,6 @@ folder and its exit code are the same; stderr has more only in lines that begin 
 
 Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
-import json
 import os
 import re
 import resource
@@ -486,17 +485,6 @@ train(1); sys.setrecursionlimit(200); print(deep(100))
                             "print(train(3, model, optimizer))", steps=3),
 }
 
-# Starts under `highwater run`, tells its environment, and ends as the script did that had this environment meanwhile.
-STAND_IN = """
-import json, os, signal, sys
-print(json.dumps(dict(os.environ)), flush=True)
-code = int(sys.stdin.readline())
-if code < 0:
-    if code != -9: signal.signal(-code, signal.SIG_DFL)
-    os.kill(os.getpid(), -code)
-os._exit(code)
-"""
-
 
 class Outcome(NamedTuple):
     code: int
@@ -557,11 +545,8 @@ class Guest(unittest.TestCase):
             process = self.record([PYTHON, "script.py"], variables, stdin=subprocess.DEVNULL)
             out, err = process.communicate(timeout=LIMIT)
             return self.outcome(row, support.Done(process.returncode, out, err)), ""
-        process = self.record([PYTHON, "-I", "-S", "-c", STAND_IN], variables, stdin=subprocess.PIPE)
-        self.addCleanup(process.kill)
-        done = support.forked([PYTHON, "script.py"], json.loads(process.stdout.readline()), cwd=self.folder)
-        _, said = process.communicate(f"{done.returncode}\n", timeout=LIMIT)
-        self.assertEqual(process.returncode, done.returncode, said)
+        done, said = support.forked_below(lambda stand_in: self.record(stand_in, variables, stdin=subprocess.PIPE),
+                                          [PYTHON, "script.py"], self.folder)
         return self.outcome(row, done), said
 
     def check(self, row):
