@@ -201,12 +201,6 @@ void addOutsideLine(TextTable& head, const LiveStore& store, const RunSummary& s
                           " % of the steps' time lies outside of phases. " + std::string(hint)});
 }
 
-/// Whether a script trained without a tensor on the device.
-bool leftDeviceUnused(const LiveStore& store, const RunSummary& s) {
-  return store.ownScript() && store.hasQueue() && s.memoryCounted && s.currentPeakBytes == 0 &&
-         store.syncPoints().empty() && store.fallbacks().empty();
-}
-
 std::string endLine(const LiveStore& store, const RecordingCondition& condition) {
   if (!store.end() && condition.beingWritten) return "not yet: the recording is being written";
   if (!store.end() && !condition.damage.empty()) return "unknown: the recording is damaged";
@@ -322,7 +316,7 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
     table.add({"Lost time", "not recorded: the level was off"});
   } else {
     table.add({"Lost time", lostTimeLine(summary)});
-    const std::string queue = leftDeviceUnused(store, summary) ? "" : queueLine(store);
+    const std::string queue = analysis::leftDeviceUnused(store) ? "" : queueLine(store);
     if (!queue.empty()) table.add({"Queue", queue});
   }
   const std::string system = systemLine(store, summary.system, summary.machine);
@@ -347,7 +341,7 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
                        const RecordingCondition& condition, const TextOptions& options) {
   const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
-  const bool unused = leftDeviceUnused(store, summary);
+  const bool unused = analysis::leftDeviceUnused(store);
   const analysis::Findings findings = analysis::findProblems(store);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});

@@ -93,6 +93,8 @@ std::string_view findingKey(FindingKind kind) {
       return "evaluation";
     case FindingKind::OutsideSteps:
       return "outside_steps";
+    case FindingKind::DeviceUnused:
+      return "device_unused";
   }
   return "";
 }
@@ -264,6 +266,14 @@ Finding CheckedSteps::ofGrowth(FindingKind kind, double costBytes) const {
   return finding;
 }
 
+bool leftDeviceUnused(const LiveStore& store) {
+  const MemoryColumns& memory = store.memory();
+  const std::size_t samples = memory.timesNs.size();
+  return store.ownScript() && store.hasQueue() && samples > 0 &&
+         memory.current.minMax(0, samples).max <= 0 && store.syncPoints().empty() &&
+         store.fallbacks().empty();
+}
+
 bool isUnobserved(const LiveStore& store) {
   return store.probeLevel() == events::ProbeLevel::Off && store.phases().empty();
 }
@@ -356,6 +366,29 @@ struct FindingsCheck::Parts {
   }
 };
 
+namespace {
+
+Finding deviceUnused(const LiveStore& store) {
+  const auto& steps = store.steps().records;
+  Finding finding;
+  finding.kind = FindingKind::DeviceUnused;
+  finding.weight = 1;
+  finding.firstStep = steps.front().step();
+  finding.lastStep = steps.back().step();
+  finding.title = "The device is not used: the script trains on the CPU";
+  finding.evidence =
+      "in " + std::to_string(steps.size()) +
+      " steps no tensor was on MPS: current stayed at 0 B, and the host never waited "
+      "for the device";
+  finding.advice =
+      "choose the device with torch.accelerator.current_accelerator(), or with "
+      "torch.backends.mps.is_available() in place of torch.cuda.is_available(), and move the model "
+      "and its batches there";
+  return finding;
+}
+
+}  // namespace
+
 bool Findings::driverMemoryGrows() const {
   return std::any_of(found.begin(), found.end(), [](const Finding& each) {
     return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::ShapeGrowth ||
@@ -372,6 +405,10 @@ FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> ra
   if (!range) findEnd(store, findings);
   const std::size_t all = store.steps().records.size();
   if (all <= kLeastSteps) return;
+  if (leftDeviceUnused(store)) {  // then there is nothing to say about how it is used
+    if (!range) findings.found.push_back(deviceUnused(store));
+    return;
+  }
   std::size_t first = 1, last = all;
   if (range) {
     const StepRows whole = wholeStepsIn(store, *range);

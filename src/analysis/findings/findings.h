@@ -38,9 +38,10 @@ enum class FindingKind : std::uint8_t {
   LowPowerMode,     ///< the machine saved energy: a note
   Evaluation,       ///< evaluations take a large share of the time
   OutsideSteps,     ///< so does what lies between the steps, or after them
+  DeviceUnused,     ///< a script trained without a tensor on the device
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 23;
+inline constexpr std::size_t kFindingKinds = 24;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -186,6 +187,9 @@ inline constexpr double kGrowthHorizonSteps = 1000;
 /// True if the probe is off, by the stream's last report, and no phase was recorded. Then the store
 /// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
 [[nodiscard]] bool isUnobserved(const LiveStore& store);
+
+/// True if a script has trained, and no tensor was ever on the device.
+[[nodiscard]] bool leftDeviceUnused(const LiveStore& store);
 
 /// Applies all rules to the run so far and returns what they find. That the run ended out of
 /// memory, by a dtype that MPS refuses, or hung comes first, and is found without any step, as are

@@ -252,33 +252,72 @@ std::string ownWorkText(const OwnWork& own) {
   return "outside of phases the host works longest " + own.where + ", " + costText(own.ms);
 }
 
+/// What a step's host time is queueing, or batch assembly, in ms a step.
+double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
+                std::initializer_list<events::Phase> phases) {
+  return steps.perStepMs(account.nsWhere([&](const AccountRow& row) {
+    return row.part.region == Region::Step &&
+           (row.activity == Activity::Work || row.activity == Activity::LoaderStart) &&
+           std::find(phases.begin(), phases.end(), row.part.phase) != phases.end();
+  }));
+}
+
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
-/// tells how long it is idle: what the host does outside of phases is then the whole of its cost.
-void addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findings& findings) {
-  if (steps.ofRange || steps.medianMs < kLeastIdleStepMs) return;
+/// tells how long it is idle: the largest part of the host's time is what to look at. Returns
+/// whether that is so.
+bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findings& findings) {
+  if (steps.ofRange || steps.medianMs < kLeastIdleStepMs || !knowsPasses(steps.store)) return false;
   // A device span tells how long the device is idle.
-  if (assembly.steps > 0 && assembly.idleMs < kLeastIdleShare * steps.medianMs) return;
+  if (assembly.steps > 0) return false;
   const TimeAccount account = accountTime(steps.store, steps.firstToLast());
-  const OwnWork own = mostOwnWorkIn(steps, account);
-  if (!knowsPasses(steps.store) || own.ms < kLeastIdleShare * steps.medianMs) return;
   // What is left over when the steps are done is waited for after them.
   const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
   const auto waits = [](const AccountRow& row) { return row.activity == Activity::Wait; };
   const std::int64_t waitsNs =
       account.nsWhere(waits) + accountTime(steps.store, after).nsWhere(waits);
   const std::int64_t allNs = account.range.endNs - account.range.beginNs;
-  if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return;
-  Finding finding = steps.ofTime(FindingKind::HostBound, own.ms);
-  finding.estimate = true;
-  finding.where = own.where;
-  finding.title =
-      "Host-bound: work outside of forward, backward and optimizer takes " + costText(own.ms);
-  finding.evidence = ownWorkText(own) + "; the host waits for the device for " +
-                     formatMs(toMs(waitsNs)) + " of " + formatMs(toMs(allNs)) +
-                     ", so the host is the slower of the two";
-  finding.advice = own.advice(steps.store);
-  // The device may be nearly as slow: then little is gained.
-  steps.gains.add(findings, std::move(finding), Gain{0, own.ms / 2, own.ms});
+  if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
+  const auto add = [&](double ms, std::string where, const std::string& title,
+                       const std::string& more, const char* advice) {
+    Finding finding = steps.ofTime(FindingKind::HostBound, ms);
+    finding.estimate = true;
+    finding.where = std::move(where);
+    finding.title = "Host-bound: " + title + ' ' + costText(ms);
+    finding.evidence = more + "the host waits for the device for " + formatMs(toMs(waitsNs)) +
+                       " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
+    finding.advice = advice;
+    // The device may be nearly as slow: then little is gained.
+    steps.gains.add(findings, std::move(finding), Gain{0, ms / 2, ms});
+  };
+  const double stepMs = steps.perStepMs(allNs), leastMs = kLeastIdleShare * stepMs;
+  using events::Phase;
+  const double loadMs = workMsIn(steps, account, {Phase::BatchAssembly});
+  const double optimizerMs = workMsIn(steps, account, {Phase::OptimizerStep});
+  const double queueMs = optimizerMs + workMsIn(steps, account, {Phase::Forward, Phase::Backward});
+  const OwnWork own = mostOwnWorkIn(steps, account);
+  const bool script = steps.store.ownScript();
+  if (loadMs >= leastMs) {
+    add(loadMs, std::string(phaseName(Phase::BatchAssembly)), "batch assembly takes", "",
+        script ? kLoaderAdvice : kBatchAdvice);
+  }
+  if (own.ms >= leastMs) {
+    add(own.ms, own.where, "work outside of forward, backward and optimizer takes",
+        ownWorkText(own) + "; ", own.advice(steps.store));
+  }
+  if (loadMs >= leastMs || own.ms >= leastMs) return true;
+  if (3 * optimizerMs >= queueMs) {
+    add(optimizerMs, std::string(phaseName(Phase::OptimizerStep)), "the optimizer's step takes",
+        formatMs(queueMs) + " a step are forward, backward and optimizer; ",
+        "on MPS PyTorch's optimizers go through the parameters one by one unless they are told "
+        "otherwise: give foreach=True, or fused=True where the optimizer has it (AdamW, Adam, "
+        "SGD)");
+  } else {
+    add(queueMs, std::string(phaseName(Phase::Backward)),
+        "ops are queued more slowly than the device runs them,", "",
+        "give the device more work with each op: a larger batch, an optimizer with foreach=True. A "
+        "model as small as this may be faster on the CPU");
+  }
+  return true;
 }
 
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_t counted,
@@ -337,7 +376,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
         mostOwnWorkIn(steps, accountTime(steps.store, steps.firstToLast())).ms < leastMs) {
       return false;
     }
-    addUnwaitedWork(steps, assembly, findings);
+    if (addUnwaitedWork(steps, assembly, findings)) return false;
     parts_ = std::make_unique<Parts>(steps, assembly);
     return true;
   }

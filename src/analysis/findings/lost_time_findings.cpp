@@ -171,7 +171,7 @@ struct ReadLoop {
   std::int64_t ns = 0;            ///< of the ranges
 };
 
-bool readsOneValue(const events::SyncPoint& sync) {
+bool readsValues(const events::SyncPoint& sync) {
   return sync.kind() == events::SyncKind::ScalarRead && isUnplanned(sync);
 }
 
@@ -209,12 +209,12 @@ class WaitReader {
   void endPart() {
     const auto count = static_cast<std::size_t>(std::count_if(
         waits_.begin(), waits_.end(),
-        [this](std::uint32_t each) { return readsOneValue(store_.syncPoints()[each]); }));
+        [this](std::uint32_t each) { return readsValues(store_.syncPoints()[each]); }));
     const bool isLoop = count >= kLeastLoopReads && part_.phase != events::Phase::LossRead;
     std::optional<TimeRange> range;
     for (const std::uint32_t index : waits_) {
       const events::SyncPoint& wait = store_.syncPoints()[index];
-      const bool inLoop = isLoop && readsOneValue(wait);
+      const bool inLoop = isLoop && readsValues(wait);
       LostTime& lost = inLoop ? loops[part_.phase].lost : ofCaller(wait);
       lost.add(store_, wait, index, wait.bytes());
       lost.kind = wait.kind();
@@ -324,14 +324,14 @@ void addLoop(const CheckedSteps& steps, const ReadLoop& loop, Findings& findings
   loop.lost.describe(
       steps, finding,
       steps.store.ownScript()
-          ? "copy the whole tensor to the CPU once, before the loop, and go through it "
-            "there; or write the loop as ops on the device. If its result only "
-            "serves a metric, compute that every few steps"
+          ? "copy the whole tensor to the CPU once, before the loop, and go through it there; "
+            "or write the loop as ops of a fixed size on the device, with a mask in place of a "
+            "condition. If its result only serves a metric, compute that every few steps"
           : "read all values at once");
   const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
                                                    static_cast<double>(loop.lost.steps.size())));
   finding.title = "Reads in a loop: " + std::to_string(aStep) +
-                  " values a step are read one by one, which takes " + costText(loopMs);
+                  " times a step the host waits for values, which takes " + costText(loopMs);
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
   steps.gains.noteLoopWork(loopMs - steps.perStepMs(loop.lost.totalNs));

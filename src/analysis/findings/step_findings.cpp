@@ -150,6 +150,23 @@ const char* swingAdvice(HostWork work) {
   }
 }
 
+/// Whether the slow steps come at regular intervals, as what a script does every few steps.
+bool isRegular(const SlowSteps& steps) {
+  const auto& slow = steps.slow;
+  if (slow.size() < kLeastSlowSteps) return false;
+  const std::size_t interval = slow[1] - slow[0];
+  for (std::size_t i = 1; i < slow.size(); ++i) {
+    const std::size_t each = slow[i] - slow[i - 1];
+    if (each + 1 < interval || each > interval + 1) return false;
+  }
+  return interval > 1;
+}
+
+/// Whether the work tells by itself why the host was slow.
+bool isExplained(HostWork work) {
+  return work == HostWork::BatchAssembly || work == HostWork::Reading || work == HostWork::Fallback;
+}
+
 /// A setting of batch and length that the run has trained at.
 struct Setting {
   Shape shape;
@@ -175,6 +192,9 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   }
   const std::optional<SwingCause> host = hostCauseOf(steps, slow);
   if (!host && !isDeviceSlower(steps, slow)) return;
+  // Where nothing tells why the host stood still, another program may have had its core: only what
+  // comes at intervals is the script's own.
+  if (host && !isExplained(host->work) && !isRegular(slow)) return;
   Finding finding = steps.ofTime(FindingKind::StepTimeSwings,
                                  slow.lostMs / static_cast<double>(steps.records.size()));
   finding.firstStep = steps.records[slow.slow.front()].step();
@@ -194,9 +214,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
     finding.advice = swingAdvice(host->work);
-    const bool known = host->work == HostWork::BatchAssembly || host->work == HostWork::Reading ||
-                       host->work == HostWork::Fallback;
-    if (!known) {  // it may be another program, so that nothing of the script's can be mended
+    if (!isExplained(host->work)) {  // it may be another program, so that nothing of the script's
+                                     // can be mended
       const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};
       steps.gains.add(findings, std::move(finding), gain);
       return;
