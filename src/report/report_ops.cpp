@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/memory_growth.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/op_summary.h"
 #include "core/names.h"
 #include "core/plain_text.h"
@@ -97,7 +97,8 @@ QJsonValue growthJson(const LiveStore& store) {
   if (!growth) return QJsonValue();
   return QJsonObject{{"pairs", static_cast<qint64>(growth->pairs)},
                      {"median_bytes", bytes(growth->medianBytes)},
-                     {"slope_bytes", bytes(growth->slopeBytes)}};
+                     {"slope_bytes", bytes(growth->slopeBytes)},
+                     {"shape", text(analysis::growthShapeKey(growth->shape))}};
 }
 
 /// "12.0 MiB", "-1.5 KiB", "0".
@@ -188,7 +189,7 @@ void addGrowthLine(const LiveStore& store, TextTable& head) {
   head.add({"Growth", "current at the end of a step: " + signedBytes(growth->medianBytes) +
                           " a step (median of " + std::to_string(growth->pairs) +
                           " pairs of equal shape), " + signedBytes(growth->slopeBytes) +
-                          " in the long run"});
+                          " over the whole run"});
 }
 
 std::string opSections(const LiveStore& store, std::size_t width) {

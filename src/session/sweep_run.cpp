@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "analysis/memory_growth.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/statistics.h"
 #include "core/run_limits.h"
 #include "session/note.h"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "analysis/memory_growth.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/named_phases.h"
 #include "analysis/statistics.h"
 #include "analysis/time_range.h"

@@ -121,6 +121,16 @@ void autocastToFloat16(JudgedRun& run) {
                                 events::MarkerKind::Precision);
 }
 
+/// Keeps 5 MiB of each step for 13 steps: an epoch.
+void keepForAnEpoch(JudgedRun& run) {
+  run.current = [](std::uint32_t step) { return 100 * kMiB + (step - 1) % 13 * 5 * kMiB; };
+}
+
+/// Keeps 12 MiB of each tenth step.
+void growByJumps(JudgedRun& run) {
+  run.current = [](std::uint32_t step) { return 100 * kMiB + step / 10 * 12 * kMiB; };
+}
+
 RunEnd endOf(RunEnd::Reason reason, int exitCode) {
   RunEnd end;
   end.reason = reason;
@@ -172,6 +182,8 @@ std::vector<MadeRun> madeRuns() {
       {"current grows", {Kind::MemoryGrowth}, changed([](JudgedRun& run) {
          run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
        })},
+      {"current rises and falls", {Kind::MemorySawtooth}, changed(keepForAnEpoch)},
+      {"current grows by jumps", {Kind::MemoryJumps}, changed(growByJumps)},
       {"driver grows by shape", {Kind::ShapeGrowth}, changed([](JudgedRun& run) {
          run.length = [](std::uint32_t step) { return 8 + step; };
          run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
@@ -313,6 +325,68 @@ class TestFindingRules : public QObject {
     run.deviceMs = 19;
     run.batchSize = [](std::uint32_t step) { return step <= 20 ? 16 : 8; };
     QVERIFY(!kindsIn(run).contains(FindingKind::BatchTooSmall));
+  }
+
+  void aSawtoothSaysHowHighAndWhenItFalls() {
+    JudgedRun run = changed(keepForAnEpoch);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::MemorySawtooth);
+    QCOMPARE(found.title,
+             std::string("Memory sawtooth: each step keeps 5.0 MiB more, up to 60.0 MiB, "
+                         "and every 13 steps all of it is freed"));
+    QVERIFY2(contains(found.evidence, "it falls in steps 14, 27 and 40"), found.evidence.c_str());
+    QCOMPARE(*found.costBytes, 5.0 * static_cast<double>(kMiB));
+    QCOMPARE(found.weight, 60.0 / 1024);
+    QVERIFY(!findings.driverMemoryGrows());
+    // Two epochs, the second not over.
+    run.current = [](std::uint32_t step) {
+      return (100 + (step <= 22 ? step : step - 22) * 5) * kMiB;
+    };
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::MemorySawtooth});
+    QVERIFY2(contains(run.judge().found[0].evidence, "it falls in step 23,"),
+             run.judge().found[0].evidence.c_str());
+    // Small beside what is always in use.
+    run.current = [](std::uint32_t step) { return 400 * kMiB + (step - 1) % 13 * 5 * kMiB; };
+    run.driver = [](auto) { return 500 * kMiB; };
+    QVERIFY(kindsIn(run).empty());
+    run.driver = [](auto) { return 200 * kMiB; };
+    // What is large for one step, or for some, is no sawtooth.
+    run.current = [](std::uint32_t step) { return (step % 8 == 0 ? 190 : 100) * kMiB; };
+    QVERIFY(kindsIn(run).empty());
+    run.current = [](std::uint32_t step) { return (step % 13 < 7 ? 190 : 100) * kMiB; };
+    QVERIFY(kindsIn(run).empty());
+    // Each tooth leaves a part.
+    run.current = [](std::uint32_t step) {
+      return 100 * kMiB + (step - 1) % 13 * 5 * kMiB + step / 13 * 40 * kMiB;
+    };
+    run.driver = [](auto) { return 500 * kMiB; };
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::MemoryGrowth});
+    QVERIFY2(contains(run.judge().found[0].title, "on average a step leaves 3.1 MiB"),
+             run.judge().found[0].title.c_str());
+  }
+
+  void jumpsSayHowMuchAndAtWhichSteps() {
+    JudgedRun run = changed(growByJumps);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::MemoryJumps);
+    QCOMPARE(found.title,
+             std::string("Memory growth by jumps: 12.0 MiB more stay allocated every 10 "
+                         "steps"));
+    QVERIFY2(contains(found.evidence, "in steps 10, 20, 30 and 40"), found.evidence.c_str());
+    QVERIFY(findings.driverMemoryGrows());
+    run.current = [](std::uint32_t step) {
+      return 100 * kMiB + ((step >= 8) + (step >= 11) + (step >= 30)) * 12 * kMiB;
+    };
+    QVERIFY2(contains(run.judge().found.at(0).title, "12.0 MiB more stay allocated at 3 steps"),
+             run.judge().found[0].title.c_str());
+    // Twice is not yet a habit.
+    run.current = [](std::uint32_t step) {
+      return 100 * kMiB + ((step >= 8) + (step >= 30)) * 12 * kMiB;
+    };
+    QVERIFY(kindsIn(run).empty());
+    // Some KiB.
+    run.current = [](std::uint32_t step) { return 100 * kMiB + step / 10 * 100 * 1024; };
+    QVERIFY(kindsIn(run).empty());
   }
 
   void fragmentationIsNotTheGrowthOfNewShapes() {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <random>
 
-#include "analysis/memory_growth.h"
+#include "analysis/account/memory_growth.h"
 #include "step_events.h"
 #include "support/test_program.h"
 
@@ -58,11 +58,58 @@ class TestMemoryGrowth : public QObject {
     QCOMPARE(first->slopeBytes, 0.0);
   }
 
-  void aLeakEveryFewStepsShowsInTheLongRun() {
+  void aLeakEveryFewStepsShowsOverTheRun() {
     const auto growth = growthOf(
         40, [](auto step) { return kBase + step / 4 * 4000; }, sameLength);
     QCOMPARE(growth->medianBytes, 0.0);
-    QVERIFY(std::fabs(growth->slopeBytes - 1000) < 50);
+    QVERIFY(std::fabs(growth->slopeBytes - 1000) < 60);
+    QCOMPARE(growth->shape, GrowthShape::Jumps);
+    QCOMPARE(growth->heightBytes, 4000.0);
+    QCOMPARE(growth->everySteps, std::uint32_t{4});
+    QCOMPARE(growth->atSteps.front(), std::uint32_t{4});
+  }
+
+  /// What is read partly before and partly after the end of a step is one jump.
+  void aJumpInTwoPartsIsOne() {
+    const auto growth = growthOf(
+        40, [](auto step) { return kBase + (step + 1) / 8 * 3'000'000 + step / 8 * 9'000'000; },
+        sameLength);
+    QCOMPARE(growth->shape, GrowthShape::Jumps);
+    QCOMPARE(growth->heightBytes, 12'000'000.0);
+    QCOMPARE(growth->everySteps, std::uint32_t{8});
+  }
+
+  void whatIsFreedAgainIsASawtooth() {
+    const auto kept = [](std::uint32_t step) { return kBase + (step - 1) % 10 * 100'000; };
+    const auto growth = growthOf(45, kept, sameLength);
+    QCOMPARE(growth->shape, GrowthShape::Sawtooth);
+    QCOMPARE(growth->riseBytes, 100'000.0);
+    QCOMPARE(growth->heightBytes, 900'000.0);
+    QCOMPARE(growth->slopeBytes, 0.0);
+    QCOMPARE(growth->atSteps, (std::vector<std::uint32_t>{11, 21, 31, 41}));
+    QCOMPARE(growth->everySteps, std::uint32_t{10});
+    // With batches of another length now and then, and what a step leaves besides.
+    const auto length = [](std::uint32_t step) { return step % 10 == 0 ? 32U : 64U; };
+    const auto noisy = growthOf(
+        45, [&](auto step) { return kept(step) + length(step) * 5000 + step * 7919 % 20'000; },
+        length);
+    QCOMPARE(noisy->shape, GrowthShape::Sawtooth);
+    QCOMPARE(noisy->atSteps, growth->atSteps);
+    QVERIFY(std::fabs(noisy->riseBytes - 100'000) < 5000);
+  }
+
+  /// Random walks, noise and lines: neither a sawtooth nor jumps.
+  void noiseHasNoShape() {
+    std::mt19937 random(11);
+    for (int round = 0; round < 300; ++round) {
+      const std::uint64_t slope = random() % 3 * 500'000;
+      std::vector<std::uint64_t> noise(80);
+      for (std::uint64_t& each : noise) each = random() % 400'000;
+      const auto growth = growthOf(
+          79, [&](auto step) { return kBase + slope * step + noise[step]; }, sameLength);
+      QCOMPARE(growth->shape, GrowthShape::Even);
+      QVERIFY(std::fabs(growth->slopeBytes - static_cast<double>(slope)) < 5000);
+    }
   }
 
   void onlyStepsOfOneShapeAreCompared() {

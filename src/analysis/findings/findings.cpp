@@ -95,6 +95,10 @@ std::string_view findingKey(FindingKind kind) {
       return "outside_steps";
     case FindingKind::DeviceUnused:
       return "device_unused";
+    case FindingKind::MemorySawtooth:
+      return "memory_sawtooth";
+    case FindingKind::MemoryJumps:
+      return "memory_jumps";
   }
   return "";
 }
@@ -391,8 +395,8 @@ Finding deviceUnused(const LiveStore& store) {
 
 bool Findings::driverMemoryGrows() const {
   return std::any_of(found.begin(), found.end(), [](const Finding& each) {
-    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::ShapeGrowth ||
-           each.kind == FindingKind::Fragmentation;
+    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::MemoryJumps ||
+           each.kind == FindingKind::ShapeGrowth || each.kind == FindingKind::Fragmentation;
   });
 }
 

@@ -39,9 +39,11 @@ enum class FindingKind : std::uint8_t {
   Evaluation,       ///< evaluations take a large share of the time
   OutsideSteps,     ///< so does what lies between the steps, or after them
   DeviceUnused,     ///< a script trained without a tensor on the device
+  MemorySawtooth,   ///< current memory grows step by step and is freed again, as at an epoch's end
+  MemoryJumps,      ///< current memory grows at some steps, and not in between
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 24;
+inline constexpr std::size_t kFindingKinds = 26;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -135,6 +137,9 @@ inline constexpr double kLeastIdleStepMs = 5;
 /// The least growth of allocated memory, in bytes per step, that is a finding: 16 MiB in a thousand
 /// steps.
 inline constexpr double kLeastGrowthBytes = 16.0 * 1024;
+/// The least height of a sawtooth, as a share of the highest current, that is a finding: without
+/// less than a fifth no larger batch would fit.
+inline constexpr double kLeastToothShare = 0.2;
 /// The least growth of driver memory, in bytes per new shape of the batch, that is a finding. A
 /// compiled graph of one op takes some ten KiB, and a step has hundreds of ops.
 inline constexpr double kLeastShapeGrowthBytes = 256.0 * 1024;

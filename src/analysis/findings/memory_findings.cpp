@@ -2,8 +2,10 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/account/memory_account.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/findings/finding_rules.h"
-#include "analysis/memory_growth.h"
+
 #include "analysis/op_summary.h"
 #include "analysis/statistics.h"
 #include "core/units.h"
@@ -45,6 +47,108 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
+std::string bytesText(double bytes) {
+  return formatBytes(wholeBytes(bytes));
+}
+
+/// "steps 11, 21, 31, 41, 51, 61, ... and 111".
+std::string listText(const std::vector<std::uint32_t>& steps) {
+  constexpr std::size_t kMostListed = 6;
+  std::string text = steps.size() == 1 ? "step " : "steps ";
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const bool isLast = i + 1 == steps.size();
+    if (i >= kMostListed && !isLast) continue;
+    if (i > 0) text += isLast ? (i > kMostListed ? ", \u2026 and " : " and ") : ", ";
+    text += std::to_string(steps[i]);
+  }
+  return text;
+}
+
+/// std::nullopt where so little is kept that no larger batch would fit without it.
+std::optional<Finding> sawtooth(const CheckedSteps& steps, const std::vector<Point>& points,
+                                const MemoryGrowth& growth) {
+  const auto most = std::max_element(points.begin(), points.end(),
+                                     [](const Point& a, const Point& b) { return a.y < b.y; });
+  if (growth.riseBytes < kLeastGrowthBytes) return std::nullopt;
+  if (growth.heightBytes < kLeastToothShare * most->y) return std::nullopt;
+  // Ranked by the height of a tooth: it never adds up to more.
+  Finding finding =
+      steps.ofGrowth(FindingKind::MemorySawtooth, growth.heightBytes / kGrowthHorizonSteps);
+  finding.costBytes = growth.riseBytes;
+  finding.count = growth.atSteps.size();
+  const std::string freed =
+      growth.everySteps ? "every " + std::to_string(*growth.everySteps) + " steps" : "at times";
+  finding.title = "Memory sawtooth: each step keeps " + bytesText(growth.riseBytes) +
+                  " more, up to " + bytesText(growth.heightBytes) + ", and " + freed +
+                  " all of it is freed";
+  finding.evidence = ", " + bytesText(most->y) + " at most; it falls in " +
+                     listText(growth.atSteps) + ", so it does not add up";
+  finding.advice =
+      "where outputs are kept for an epoch's metrics, keep output.detach().cpu() or sum up the "
+      "metric: an output keeps its graph, and both stay on the device until then";
+  if (!growth.everySteps && growth.atSteps.size() > 1) {
+    finding.advice +=
+        "; what is freed at no fixed distance may wait for Python's garbage collector, as objects "
+        "do that refer to each other";
+  }
+  return finding;
+}
+
+Finding jumps(const CheckedSteps& steps, const MemoryGrowth& growth) {
+  Finding finding = steps.ofGrowth(FindingKind::MemoryJumps, growth.slopeBytes);
+  finding.count = growth.atSteps.size();
+  finding.title = "Memory growth by jumps: " + bytesText(growth.heightBytes) +
+                  " more stay allocated " +
+                  (growth.everySteps ? "every " + std::to_string(*growth.everySteps) + " steps"
+                                     : "at " + std::to_string(finding.count) + " steps");
+  finding.evidence = "; it grew in " + listText(growth.atSteps) + ", by " +
+                     bytesText(growth.heightBytes) + " (median), and hardly in between";
+  finding.advice =
+      "look at what the script does before these steps: what each run, epoch or evaluation makes "
+      "(a model with its optimizer, outputs in a list) is kept when it is over";
+  return finding;
+}
+
+Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
+  Finding finding = steps.ofGrowth(FindingKind::MemoryGrowth, growth.slopeBytes);
+  // Half of the steps leave about as much as all do on average; or few leave much.
+  const bool isOfEach =
+      growth.pairs == 0 || std::abs(growth.medianBytes - growth.slopeBytes) < growth.slopeBytes / 2;
+  finding.title = "Memory growth: " +
+                  (isOfEach ? "each step leaves " + bytesText(growth.slopeBytes) + " allocated"
+                            : "on average a step leaves " + bytesText(growth.slopeBytes) +
+                                  " allocated, though not each step does");
+  if (growth.pairs > 0) {
+    finding.evidence = "; the median step adds " + bytesText(growth.medianBytes);
+  }
+  finding.advice =
+      "look for tensors that outlive their step: a loss in a list keeps its graph (store "
+      "loss.item() "
+      "or loss.detach()), and so does retain_graph";
+  return finding;
+}
+
+/// Adds to a finding the module that keeps most, and the region other than the steps, if most of
+/// the growth came there.
+void addWhereItGrows(const CheckedSteps& steps, Finding& finding) {
+  if (const std::optional<Keeper> keeper = keeperOf(steps.store)) {
+    finding.where = keeper->module;
+    finding.evidence += "; of forward's allocations most is kept by " +
+                        (keeper->module.empty() ? "ops outside of any module" : keeper->module) +
+                        ", " + bytesText(keeper->bytes) + " a step";
+  }
+  const MemoryAccount account = memoryAccount(steps.store, steps.firstToLast());
+  const auto change = [](const RegionMemory& row) { return row.of(MemoryCounter::Current).change; };
+  const auto most =
+      std::max_element(account.rows.begin(), account.rows.end(),
+                       [&](const auto& a, const auto& b) { return change(a) < change(b); });
+  if (most == account.rows.end() || most->kind == RegionKind::Step) return;
+  if (2 * change(*most) < account.change(MemoryCounter::Current)) return;
+  finding.evidence +=
+      "; " + formatBytes(static_cast<std::uint64_t>(std::max<std::int64_t>(change(*most), 0))) +
+      " of it came in another part of the run: " + most->text();
+}
+
 /// Driver allocated, over the number of shapes seen so far.
 std::vector<Point> driverByShapes(const CheckedSteps& steps) {
   const std::vector<std::size_t> shapes = shapesOfData(steps);
@@ -61,32 +165,27 @@ std::vector<Point> driverByShapes(const CheckedSteps& steps) {
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   const std::vector<Point> points = currentAtEnds(steps);
   if (points.size() < 2 * kLeastSteps) return;
-  if (steadySlope(points) < kLeastGrowthBytes) return;
   // Compare steps of the same shape, if shapes repeat.
-  const std::optional<MemoryGrowth> growth =
+  const std::optional<MemoryGrowth> ofShapes =
       memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
-  const double bytes = growth ? growth->slopeBytes : robustSlope(points);
-  if (bytes < kLeastGrowthBytes) return;
-  Finding finding = steps.ofGrowth(FindingKind::MemoryGrowth, bytes);
-  finding.title =
-      "Memory growth: each step leaves " + formatBytes(wholeBytes(bytes)) + " allocated";
-  finding.evidence = "current at the end of a step, " + stepsText(finding) + ": " +
-                     formatBytes(wholeBytes(points.front().y)) + " to " +
-                     formatBytes(wholeBytes(points.back().y));
-  if (growth) {
-    finding.evidence += "; the median step adds " + formatBytes(wholeBytes(growth->medianBytes));
+  MemoryGrowth growth = ofShapes.value_or(MemoryGrowth());
+  if (!ofShapes) growth.slopeBytes = robustSlope(points);
+  std::optional<Finding> finding;
+  if (growth.shape == GrowthShape::Sawtooth) {
+    finding = sawtooth(steps, points, growth);
+  } else if (growth.slopeBytes < kLeastGrowthBytes) {
+    return;
+  } else if (growth.shape == GrowthShape::Jumps) {
+    finding = jumps(steps, growth);
+  } else if (steadySlope(points) >= kLeastGrowthBytes) {
+    finding = evenGrowth(steps, growth);
   }
-  if (const std::optional<Keeper> keeper = keeperOf(steps.store)) {
-    finding.where = keeper->module;
-    finding.evidence += "; of forward's allocations most is kept by " +
-                        (keeper->module.empty() ? "ops outside of any module" : keeper->module) +
-                        ", " + formatBytes(wholeBytes(keeper->bytes)) + " a step";
-  }
-  finding.advice =
-      "look for tensors that outlive their step: a loss in a list keeps its graph (store "
-      "loss.item() "
-      "or loss.detach()), and so does retain_graph";
-  findings.found.push_back(std::move(finding));
+  if (!finding) return;
+  finding->evidence = "current at the end of a step, " + stepsText(*finding) + ": " +
+                      formatBytes(wholeBytes(points.front().y)) + " to " +
+                      formatBytes(wholeBytes(points.back().y)) + finding->evidence;
+  if (growth.shape != GrowthShape::Sawtooth) addWhereItGrows(steps, *finding);
+  findings.found.push_back(std::move(*finding));
 }
 
 void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
