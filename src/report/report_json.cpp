@@ -338,10 +338,11 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"being_written", condition.beingWritten},
       {"damage", damage},
       {"run", runJson(store)}};
-  addFindings(analysis::findProblems(store), report);
+  const analysis::Findings findings = analysis::findProblems(store);
+  addFindings(findings, report);
   addDeviceParts(store, report);
   addOpParts(store, report);
-  addTuningParts(store, report);
+  addTuningParts(store, findings, report);
   addSweepPart(store, report);
   QJsonObject versions{{"highwater", kVersion}};
   if (store.hello()) {

@@ -136,22 +136,27 @@ QJsonValue orNull(const std::optional<std::uint32_t>& value) {
 
 }  // namespace
 
-void addTuningParts(const LiveStore& store, QJsonObject& report) {
+void addTuningParts(const LiveStore& store, const analysis::Findings& findings,
+                    QJsonObject& report) {
   report["memory_model"] = QJsonValue();
   const auto tuned = tuningOf(store);
   if (!tuned) return;
   const MemoryModel& model = tuned->model;
   const std::uint64_t limit = model.safeBytes();
   const std::uint64_t held = tuned->goingOn.held() ? tuned->goingOn.held()->driverNow : 0;
+  // Where memory grows, no setting is safe for good.
+  const auto safe = [&](const std::optional<std::uint32_t>& most) {
+    return findings.driverMemoryGrows() ? QJsonValue() : orNull(most);
+  };
   report["memory_model"] =
       QJsonObject{{"batch_size", integer(tuned->setting.batch)},
                   {"sequence_length", integer(tuned->setting.length)},
                   {"predicted_peak", predictedJson(*tuned)},
                   {"error", real(model.confidence().error)},
-                  {"largest_safe_batch", orNull(tuned->largestBatch())},
-                  {"largest_safe_batch_going_on", orNull(tuned->largestBatchGoingOn())},
+                  {"largest_safe_batch", safe(tuned->largestBatch())},
+                  {"largest_safe_batch_going_on", safe(tuned->largestBatchGoingOn())},
                   {"held", orNull(held > 0, integer(held))},
-                  {"longest_safe_length", orNull(tuned->longestLength())},
+                  {"longest_safe_length", safe(tuned->longestLength())},
                   {"limit", orNull(limit > 0, integer(limit))},
                   {"reserve", real(tuning::kDefaultReserve)},
                   {"fixed", predictionJson(model.fixedPart())},
@@ -172,7 +177,8 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, T
   const std::uint32_t other = canDouble ? at.batch * 2 : std::max(1U, at.batch / 2);
   std::string line = tuned->model.sentence({other, at.length});
   const std::uint64_t limit = tuned->model.safeBytes();
-  if (limit > 0) {
+  const bool grows = findings.driverMemoryGrows();
+  if (limit > 0 && !grows) {
     const std::string length =
         at.length > 1 ? " at length " + std::to_string(at.length) : std::string();
     const auto largest = tuned->largestBatch();
@@ -188,8 +194,10 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, T
     line += ". This process, which held " + formatBytes(tuned->goingOn.held()->driverNow) +
             ", would have come to " + here.text();
   }
-  if (findings.driverMemoryGrows()) {
-    line += ". Memory grows, as the findings say: a longer run takes more than this";
+  if (grows) {
+    line +=
+        ". Memory grows, as the findings say: a longer run takes more than this, and no batch is "
+        "safe for good";
   }
   head.add({"Tuning", line + ". " + tuned->model.confidence().text});
 }

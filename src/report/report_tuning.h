@@ -9,8 +9,9 @@
 namespace highwater::report {
 
 /// Adds memory_model to a JSON report (see docs/report-json.md), null for the CPU and without steps
-/// of known batch size.
-void addTuningParts(const analysis::LiveStore& store, QJsonObject& report);
+/// of known batch size. No setting is called safe where the findings say that memory grows.
+void addTuningParts(const analysis::LiveStore& store, const analysis::Findings& findings,
+                    QJsonObject& report);
 
 /// Adds what the next larger batch would take, and the largest safe one, as a line of the text
 /// report, and whether memory grows beyond that. Adds nothing where there is no memory model.

@@ -184,6 +184,9 @@ std::vector<MadeRun> madeRuns() {
        })},
       {"current rises and falls", {Kind::MemorySawtooth}, changed(keepForAnEpoch)},
       {"current grows by jumps", {Kind::MemoryJumps}, changed(growByJumps)},
+      {"driver grows at one shape", {Kind::DriverGrowth}, changed([](JudgedRun& run) {
+         run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+       })},
       {"driver grows by shape", {Kind::ShapeGrowth}, changed([](JudgedRun& run) {
          run.length = [](std::uint32_t step) { return 8 + step; };
          run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
@@ -397,7 +400,7 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.advice, "buckets"), found.advice.c_str());
     QVERIFY2(contains(found.evidence, "of 3 shapes"), found.evidence.c_str());
     run.length = [](std::uint32_t) { return 64; };  // no shape varies
-    QVERIFY(kindsIn(run).empty());
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::DriverGrowth});
     fragment(run);
     run.current = [](std::uint32_t step) { return (100 + step) * kMiB; };  // it is in use
     QCOMPARE(kindsIn(run), KindSet{FindingKind::MemoryGrowth});
@@ -414,7 +417,60 @@ class TestFindingRules : public QObject {
     QVERIFY(kindsIn(run).empty());
     growHidden(run);
     run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::DriverGrowth});
+  }
+
+  void driverGrowthAtOneShapeNamesTheOps() {
+    JudgedRun run;
+    run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::DriverGrowth);
+    QCOMPARE(found.title, std::string("Driver memory grows by 1.0 MiB a step, although the input "
+                                      "keeps its shape"));
+    QVERIFY2(contains(found.advice, "--level ops"), found.advice.c_str());
+    QVERIFY(findings.driverMemoryGrows());
+    // An op whose shape is new in each step, beside one whose shape never changes.
+    Definitions shapes;
+    for (std::uint32_t step = 1; step <= 20; ++step) {
+      shapes.names.push_back({100 + step, "[" + std::to_string(step) + "] float32"});
+      for (const NameId op : {kNonzero, kCopy}) {
+        run.more.ops.emplace_back((JudgedRun::beginMs(step) + op) * kMs, kMs, std::int64_t{-1},
+                                  std::uint64_t{0}, step, op, kNoId,
+                                  op == kNonzero ? 100 + step : 101U, kTrainingThread,
+                                  std::uint16_t{0}, events::Phase::Forward, std::uint8_t{0});
+      }
+    }
+    run.names = shapes;
+    const Findings named = run.judge();
+    const Finding& ops = only(named, FindingKind::DriverGrowth);
+    QCOMPARE(ops.ops, std::vector<std::string>{"aten::nonzero"});
+    QVERIFY2(contains(ops.evidence, "new shape at each recorded step: aten::nonzero"),
+             ops.evidence.c_str());
+    QVERIFY2(!contains(ops.advice, "--level ops"), ops.advice.c_str());
+    // It grows for a while, until all graphs are there; or by less than a graph.
+    run.more = {};
+    run.driver = [](std::uint32_t step) { return (150 + std::min(step, 20U)) * kMiB; };
     QVERIFY(kindsIn(run).empty());
+    run.driver = [](std::uint32_t step) { return 150 * kMiB + step * 20'000; };
+    QVERIFY(kindsIn(run).empty());
+  }
+
+  void growthSaysWhereItCame() {
+    JudgedRun run;
+    run.stepMs = 20;
+    run.deviceMs = 18;
+    run.driver = [](std::uint32_t step) { return (200 + step) * kMiB; };
+    run.names.names.push_back({kEvaluation, "evaluation"});
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      const std::int64_t ms = JudgedRun::beginMs(step) + 20;
+      run.more.namedSpans.emplace_back(ms * kMs, 25 * kMs, step, kEvaluation, kTrainingThread, 0);
+      run.more.memorySamples.emplace_back((ms + 20) * kMs, 100 * kMiB, (201 + step) * kMiB,
+                                          kRecommended, events::SampleOrigin::Timer);
+    }
+    const Findings findings = run.judge();
+    QVERIFY2(contains(only(findings, FindingKind::DriverGrowth).evidence,
+                      "38.0 MiB of it came outside of the steps: evaluation"),
+             only(findings, FindingKind::DriverGrowth).evidence.c_str());
   }
 
   void aCacheThatIsUsedIsNone() {

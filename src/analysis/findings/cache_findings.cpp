@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -39,6 +40,40 @@ StepSeries seriesOf(const CheckedSteps& steps) {
 std::string rangeText(const std::vector<Point>& points) {
   return formatBytes(wholeBytes(points.front().y)) + " to " +
          formatBytes(wholeBytes(points.back().y));
+}
+
+/// The ops that had a shape that was new to them in nearly every recorded step; at most four, in
+/// the order in which they first ran. Empty where few steps were recorded.
+std::vector<std::string> opsOfNewShapes(const CheckedSteps& steps) {
+  struct Shapes {
+    std::set<NameId> seen;
+    std::uint32_t newAt = 0;   ///< the last step with a new one
+    std::size_t newSteps = 0;  ///< without the first recorded step
+  };
+  std::map<NameId, Shapes> byOp;
+  std::vector<NameId> order;
+  std::set<std::uint32_t> recorded;
+  const auto& ops = steps.store.ops().records;
+  const std::size_t first = ops.size() - std::min(ops.size(), kMostCountedOps);
+  for (std::size_t i = first; i < ops.size(); ++i) {
+    const events::OpSpan& op = ops[i];
+    if (op.shapes() == kNoId || !steps.holding(op.step(), op.begin_ns())) continue;
+    recorded.insert(op.step());
+    const auto [place, isNew] = byOp.try_emplace(op.op());
+    if (isNew) order.push_back(op.op());
+    Shapes& shapes = place->second;
+    if (!shapes.seen.insert(op.shapes()).second || op.step() == *recorded.begin()) continue;
+    shapes.newSteps += shapes.newAt != op.step() ? 1 : 0;
+    shapes.newAt = op.step();
+  }
+  std::vector<std::string> names;
+  if (recorded.size() <= kLeastSteps) return names;
+  const double least = kEveryStepShare * static_cast<double>(recorded.size() - 1);
+  for (const NameId op : order) {
+    if (names.size() == 4) break;
+    if (static_cast<double>(byOp[op].newSteps) >= least) names.push_back(steps.store.name(op));
+  }
+  return names;
 }
 
 double recommendedOf(const LiveStore& store) {
@@ -113,6 +148,43 @@ void findFragmentation(const CheckedSteps& steps, Findings& findings) {
       "others";
   if (steps.store.ownScript()) {
     finding.advice += " (group_by_length in Hugging Face's TrainingArguments)";
+  }
+  findings.found.push_back(std::move(finding));
+}
+
+void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
+  const DriverGrowth growth = driverGrowthOf(steps);
+  // Of more shapes it is fragmentation, or the growth of new shapes.
+  if (growth.shapes >= kLeastVaryingShapes || growth.knownShapeBytes <= growth.newShapeBytes) {
+    return;
+  }
+  const StepSeries series = seriesOf(steps);
+  if (series.driver.size() < 2 * kLeastSteps) return;
+  const double slope = steadySlope(series.driver);
+  if (slope < kLeastDriverGrowthBytes) return;
+  if (robustSlope(series.current) > slope / 2) return;
+  Finding finding = steps.ofGrowth(FindingKind::DriverGrowth, robustSlope(series.driver));
+  finding.title = "Driver memory grows by " + formatBytes(wholeBytes(*finding.costBytes)) +
+                  " a step, although the input keeps its shape";
+  finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
+                     std::to_string(finding.lastStep) + ": driver " + rangeText(series.driver) +
+                     " (sampled), current at its peak " + rangeText(series.current) +
+                     ": no tensor is kept";
+  addGrowingRegion(steps, MemoryCounter::Driver, finding);
+  finding.ops = opsOfNewShapes(steps);
+  if (finding.ops.empty()) {
+    finding.advice =
+        "most likely something within the step has a new shape each time (a mask, a selection, "
+        "targets), and MPS keeps the graph that it compiles for each shape: record some steps "
+        "with --level ops, which names the ops, and pad what changes its size to a few sizes";
+  } else {
+    finding.evidence += "; ops with a new shape at each recorded step: ";
+    for (const std::string& op : finding.ops) {
+      finding.evidence += (&op == finding.ops.data() ? "" : ", ") + op;
+    }
+    finding.advice =
+        "MPS keeps the graph that it compiles for each shape: pad what these ops take to a few "
+        "sizes";
   }
   findings.found.push_back(std::move(finding));
 }

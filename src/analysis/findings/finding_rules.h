@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "analysis/account/memory_account.h"
 #include "analysis/findings/findings.h"
 
 /// The rules behind findProblems(): only for the sources of this folder.
@@ -108,7 +109,13 @@ class HostBoundRule {
 /// Adds findings for evaluations, for phases of the script and for what lies between or after the
 /// steps, where they take kLeastRegionShare of the time since the first step.
 void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if the allocated memory grows from step to step.
+/// Limits the cost of what looks at each op, since the window repeats the search while ops are
+/// being recorded.
+inline constexpr std::size_t kMostCountedOps = 300'000;
+/// Adds to a finding's evidence the region other than the steps in which a counter grew, if most of
+/// its growth came there.
+void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding);
+/// Adds a finding if the allocated memory grows from step to step, by jumps, or as a sawtooth.
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.
 void findShapeGrowth(const CheckedSteps& steps, Findings& findings);
@@ -141,6 +148,8 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if driver memory grows while the batch keeps its shape and current does not grow.
+void findDriverGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the process's footprint grows and driver memory does not.
 void findHiddenGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the driver holds far more than is ever in use.

@@ -99,6 +99,8 @@ std::string_view findingKey(FindingKind kind) {
       return "memory_sawtooth";
     case FindingKind::MemoryJumps:
       return "memory_jumps";
+    case FindingKind::DriverGrowth:
+      return "driver_growth";
   }
   return "";
 }
@@ -286,7 +288,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 16> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 17> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -301,7 +303,8 @@ constexpr std::array<Rule, 16> kRules = {&findNonFiniteLoss,
                                          &findCacheAboveLive,
                                          &findSystemPressure,
                                          &findThermalState,
-                                         &findLowPowerMode};
+                                         &findLowPowerMode,
+                                         &findDriverGrowth};
 
 }  // namespace
 
@@ -396,7 +399,8 @@ Finding deviceUnused(const LiveStore& store) {
 bool Findings::driverMemoryGrows() const {
   return std::any_of(found.begin(), found.end(), [](const Finding& each) {
     return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::MemoryJumps ||
-           each.kind == FindingKind::ShapeGrowth || each.kind == FindingKind::Fragmentation;
+           each.kind == FindingKind::ShapeGrowth || each.kind == FindingKind::Fragmentation ||
+           each.kind == FindingKind::DriverGrowth;
   });
 }
 

@@ -41,9 +41,10 @@ enum class FindingKind : std::uint8_t {
   DeviceUnused,     ///< a script trained without a tensor on the device
   MemorySawtooth,   ///< current memory grows step by step and is freed again, as at an epoch's end
   MemoryJumps,      ///< current memory grows at some steps, and not in between
+  DriverGrowth,     ///< driver memory grows though the batch keeps its shape, current does not
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 26;
+inline constexpr std::size_t kFindingKinds = 27;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -162,6 +163,9 @@ inline constexpr double kLeastBatchSpeedup = 1.25;
 inline constexpr std::size_t kLeastVaryingShapes = 3;
 /// The least growth of driver memory, in bytes per step, that counts as fragmentation.
 inline constexpr double kLeastFragmentationBytes = 256.0 * 1024;
+/// The least growth of driver memory at a constant shape, in bytes per step, that is a finding: the
+/// graphs of a few ops. A thousand steps take 64 MiB.
+inline constexpr double kLeastDriverGrowthBytes = 64.0 * 1024;
 /// The least growth of the process beside the driver, in bytes per step, that is a finding: a
 /// footprint is sampled, and the host's own allocator keeps what it has had.
 inline constexpr double kLeastHiddenGrowthBytes = 256.0 * 1024;
@@ -182,8 +186,9 @@ inline constexpr double kLeastSlowedShare = 0.1;
 /// waits for.
 inline constexpr double kLeastRegionShare = 0.2;
 inline constexpr std::int64_t kLeastRegionNs = 500'000'000;
-/// The number of steps over which growing memory is extrapolated for the weight of a finding.
-inline constexpr double kGrowthHorizonSteps = 1000;
+/// The number of steps over which growing memory is extrapolated for the weight of a finding: an
+/// hour at four steps a second. What grows without end stops a training, which other losses do not.
+inline constexpr double kGrowthHorizonSteps = 14'400;
 
 /// Writes a gain as text: "about 7.02 ms a step (6.40 to 7.50)"; only the bounds if it may be
 /// nothing: "0 to 1.02 ms a step".

@@ -27,9 +27,6 @@ std::vector<Point> currentAtEnds(const CheckedSteps& steps) {
   return points;
 }
 
-/// Limits the cost, since the window repeats the search while ops are being recorded.
-constexpr std::size_t kMostCountedOps = 300'000;
-
 /// The module whose forward keeps most memory, by the recorded ops. std::nullopt if no module keeps
 /// any.
 struct Keeper {
@@ -128,25 +125,14 @@ Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
   return finding;
 }
 
-/// Adds to a finding the module that keeps most, and the region other than the steps, if most of
-/// the growth came there.
-void addWhereItGrows(const CheckedSteps& steps, Finding& finding) {
-  if (const std::optional<Keeper> keeper = keeperOf(steps.store)) {
-    finding.where = keeper->module;
-    finding.evidence += "; of forward's allocations most is kept by " +
-                        (keeper->module.empty() ? "ops outside of any module" : keeper->module) +
-                        ", " + bytesText(keeper->bytes) + " a step";
-  }
-  const MemoryAccount account = memoryAccount(steps.store, steps.firstToLast());
-  const auto change = [](const RegionMemory& row) { return row.of(MemoryCounter::Current).change; };
-  const auto most =
-      std::max_element(account.rows.begin(), account.rows.end(),
-                       [&](const auto& a, const auto& b) { return change(a) < change(b); });
-  if (most == account.rows.end() || most->kind == RegionKind::Step) return;
-  if (2 * change(*most) < account.change(MemoryCounter::Current)) return;
-  finding.evidence +=
-      "; " + formatBytes(static_cast<std::uint64_t>(std::max<std::int64_t>(change(*most), 0))) +
-      " of it came in another part of the run: " + most->text();
+/// Adds to a finding the module that keeps most, where ops were recorded.
+void addKeeper(const CheckedSteps& steps, Finding& finding) {
+  const std::optional<Keeper> keeper = keeperOf(steps.store);
+  if (!keeper) return;
+  finding.where = keeper->module;
+  finding.evidence += "; of forward's allocations most is kept by " +
+                      (keeper->module.empty() ? "ops outside of any module" : keeper->module) +
+                      ", " + bytesText(keeper->bytes) + " a step";
 }
 
 /// Driver allocated, over the number of shapes seen so far.
@@ -161,6 +147,19 @@ std::vector<Point> driverByShapes(const CheckedSteps& steps) {
 }
 
 }  // namespace
+
+void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding) {
+  const MemoryAccount account = memoryAccount(steps.store, steps.firstToLast());
+  const auto most = std::max_element(account.rows.begin(), account.rows.end(),
+                                     [&](const RegionMemory& a, const RegionMemory& b) {
+                                       return a.of(counter).change < b.of(counter).change;
+                                     });
+  if (most == account.rows.end() || most->kind == RegionKind::Step) return;
+  const std::int64_t change = most->of(counter).change;
+  if (change <= 0 || 2 * change < account.change(counter)) return;
+  finding.evidence += "; " + formatBytes(static_cast<std::uint64_t>(change)) +
+                      " of it came outside of the steps: " + most->text();
+}
 
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   const std::vector<Point> points = currentAtEnds(steps);
@@ -184,7 +183,10 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   finding->evidence = "current at the end of a step, " + stepsText(*finding) + ": " +
                       formatBytes(wholeBytes(points.front().y)) + " to " +
                       formatBytes(wholeBytes(points.back().y)) + finding->evidence;
-  if (growth.shape != GrowthShape::Sawtooth) addWhereItGrows(steps, *finding);
+  if (growth.shape != GrowthShape::Sawtooth) {
+    addKeeper(steps, *finding);
+    addGrowingRegion(steps, MemoryCounter::Current, *finding);
+  }
   findings.found.push_back(std::move(*finding));
 }
 
