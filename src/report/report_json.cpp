@@ -15,6 +15,7 @@
 #include "core/work_start.h"
 #include "report/findings_report.h"
 #include "report/report_device.h"
+#include "report/report_memory.h"
 #include "report/report_ops.h"
 #include "report/report_sweep.h"
 #include "report/report_tuning.h"
@@ -319,6 +320,7 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"held_out_accuracy", orNull(s.heldOutAccuracy)},
       {"evaluations", evaluationsJson(store)},
       {"memory", memoryJson(store, s)},
+      {"memory_regions", memoryRegionsJson(store)},
       {"gpu_percent", gpuJson(s)},
       {"system", systemJson(s.system, s.machine)},
       {"queue", queueJson(store)},

@@ -15,6 +15,7 @@
 #include "core/units.h"
 #include "report/findings_report.h"
 #include "report/report_device.h"
+#include "report/report_memory.h"
 #include "report/report_ops.h"
 #include "report/report_sweep.h"
 #include "report/report_tuning.h"
@@ -370,6 +371,7 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   }
   std::string all = hangingText("", plainText(title), 2, width) + '\n' +
                     findingsText(findings, width) + '\n' + head.text(2, width) +
+                    section("Memory by region", memoryRegionsTable(store, options.full), width) +
                     sweepSection(store, width) + lineSection("Sync points", lines.waits, width) +
                     lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
                     section("Markers", markerTable(store), width);

@@ -22,8 +22,8 @@ struct Observation {
   std::uint64_t peakCurrent = 0;  ///< of current allocated: the largest of the steps
   bool exact = false;             ///< peakCurrent is the allocator's own, not a sample
   std::uint64_t peakDriver = 0;   ///< of driver allocated: the largest sample
-  /// Blocks that larger settings had left in the cache were part of peakDriver, so that it is only
-  /// an upper bound of what the setting needs.
+  /// Blocks that larger settings, evaluations or work before step 1 had left in the cache were part
+  /// of peakDriver, so that it is only an upper bound of what the setting needs.
   bool driverIncludesEarlier = false;
   std::uint64_t leftAllocated = 0;  ///< current allocated at the end of a step
   std::uint64_t steps = 0;          ///< how many steps were measured

@@ -115,6 +115,53 @@ double stepMsWithout(const std::vector<analysis::TimeRange>& breaks,
   return rows.empty() ? 0 : toMs(ns) / static_cast<double>(rows.size());
 }
 
+/// What other parts of the run than steps have left in the driver's cache, as seen at the begin of
+/// one step after the other: an evaluation, or a large model that was freed before step 1.
+class CacheOfOthers {
+ public:
+  explicit CacheOfOthers(const analysis::LiveStore& store)
+      : memory_(store.memory()), records_(store.steps().records) {}
+
+  /// The bytes of it that are left as the step of `row` begins. Ask for each row once, in order.
+  double beforeStep(std::size_t row) {
+    const auto& times = memory_.timesNs;
+    const auto place = [&times](std::int64_t ns) {
+      return static_cast<std::size_t>(std::lower_bound(times.begin(), times.end(), ns) -
+                                      times.begin());
+    };
+    const std::int64_t beginNs = records_[row].begin_ns();
+    const std::size_t now = place(beginNs);  // a step begins with a phase, and that with a sample
+    if (now == times.size() || times[now] > endNsOf(row)) return left_;
+    const double current = memory_.current[now], driver = memory_.driver[now];
+    if (row == 0 && now > 0) {
+      left_ = memory_.current.minMax(0, now).max - current;
+    } else if (row > 0 && endNsOf(row - 1) < beginNs) {
+      const std::size_t before = place(endNsOf(row - 1) + 1);
+      if (before > 0) {
+        // What is allocated and stays is no cache.
+        left_ += std::max(0.0, driver - memory_.driver[before - 1] -
+                                   std::max(0.0, current - memory_.current[before - 1]));
+      }
+    }
+    // The cache may have been emptied since.
+    left_ = std::clamp(left_, 0.0, std::max(0.0, driver - current));
+    return left_;
+  }
+
+ private:
+  [[nodiscard]] std::int64_t endNsOf(std::size_t row) const {
+    return records_[row].begin_ns() + records_[row].duration_ns();
+  }
+
+  const analysis::MemoryColumns& memory_;
+  const std::vector<StepRecord>& records_;
+  double left_ = 0;
+};
+
+/// The share of a step's driver peak, 0 to 1, from which on what others have left counts: less is
+/// within what the peak of a setting differs by from run to run.
+constexpr double kLeastShareOfOthers = 0.05;
+
 }  // namespace
 
 double stepMsOf(const analysis::LiveStore& store, std::span<const std::size_t> rows) {
@@ -134,8 +181,11 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   std::map<std::pair<std::uint32_t, std::uint32_t>, Group> settled, unsettled;
   std::uint64_t largestTokens = 0, largestScores = 0;  // since the cache was emptied
   std::size_t nextEmptied = 0;
+  CacheOfOthers others(store);
   for (std::size_t row = 0; row < records.size(); ++row) {
     const StepRecord& step = records[row];
+    const bool includesOthers = others.beforeStep(row) >
+                                kLeastShareOfOthers * static_cast<double>(step.peak_driver_bytes());
     if (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) {
       while (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) ++nextEmptied;
       largestTokens = largestScores = 0;
@@ -147,7 +197,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     rows.push_back(row);
     // As many tokens in longer rows have larger attention scores.
     const std::uint64_t scores = product(setting.tokens(), setting.length);
-    const bool includesEarlier = largestTokens > setting.tokens() || largestScores > scores;
+    const bool includesEarlier =
+        includesOthers || largestTokens > setting.tokens() || largestScores > scores;
     largestTokens = std::max(largestTokens, setting.tokens());
     largestScores = std::max(largestScores, scores);
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);

@@ -15,8 +15,9 @@ namespace highwater::tuning {
 /// the optimizer's state is only being allocated, and the first step after a change of setting.
 /// Steps of unknown batch size are left out as well. A script's guessed settings count as they are.
 ///
-/// Memory depends on the past: blocks that a larger setting has left in the cache keep their heaps
-/// until the cache is emptied. Such driver peaks are marked (Observation::driverIncludesEarlier).
+/// Memory depends on the past: blocks that a larger setting, an evaluation or work before step 1
+/// has left in the cache keep their heaps until the cache is emptied. Such driver peaks are marked
+/// (Observation::driverIncludesEarlier).
 [[nodiscard]] std::vector<Observation> observationsOf(const analysis::LiveStore& store);
 
 /// How long a step takes in milliseconds, of some rows of steps() at one setting in ascending

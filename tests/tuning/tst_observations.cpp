@@ -158,6 +158,51 @@ class TestObservations : public QObject {
     QVERIFY(!seen[0].driverIncludesEarlier && seen[1].driverIncludesEarlier);
   }
 
+  /// Steps of one setting that need 100 of driver, and what lies before or between them.
+  void remembersTheCacheOfOtherParts() {
+    struct Reading {
+      double ms;
+      std::uint64_t current, driver;
+    };
+    const auto seenWith = [](std::int64_t gapMs, const std::vector<Reading>& readings) {
+      EventBatch events;
+      std::vector<events::StepRecord> records;
+      for (std::uint32_t i = 1; i <= 4; ++i) {
+        const std::int64_t begin = (10 * i + (i > 2 ? gapMs : 0)) * test::kMs;
+        const std::uint64_t driver = i > 2 && gapMs > 0 ? 900 : 100;
+        records.push_back({begin, 10 * test::kMs, 80, driver, -1, i, 8, 64, 512, 0, 0, 1});
+      }
+      std::vector<events::MemorySample> samples;
+      for (const Reading& each : readings) {
+        samples.emplace_back(static_cast<std::int64_t>(each.ms * test::kMs), each.current,
+                             each.driver, 4 * kGiB, events::SampleOrigin::PhaseBoundary);
+      }
+      events.steps = records;
+      events.memorySamples = samples;
+      analysis::LiveStore store;
+      store.apply(events);
+      return observationsOf(store).at(0);
+    };
+    // A gap in which driver memory grew: the steps before it tell what the setting takes.
+    const Observation before =
+        seenWith(50, {{11, 50, 100}, {19, 50, 100}, {29, 50, 100}, {80, 50, 900}, {90, 50, 900}});
+    QVERIFY(!before.driverIncludesEarlier);
+    QCOMPARE(before.peakDriver, 100u);
+    // What grew there and stays in use is no cache.
+    const Observation inUse =
+        seenWith(50, {{11, 50, 100}, {29, 50, 100}, {80, 850, 900}, {90, 850, 900}});
+    QCOMPARE(inUse.peakDriver, 900u);
+    QVERIFY(!inUse.driverIncludesEarlier);
+    // A large model before step 1, of which nothing is in use any more; weights, which still are.
+    QVERIFY(seenWith(0, {{5, 90, 95}, {10, 10, 95}, {20, 10, 95}}).driverIncludesEarlier);
+    QVERIFY(!seenWith(0, {{5, 10, 95}, {10, 10, 95}, {20, 10, 95}}).driverIncludesEarlier);
+    // It was emptied later: the last two steps count.
+    const Observation emptied =
+        seenWith(0, {{5, 90, 95}, {10, 10, 95}, {20, 10, 95}, {30, 10, 12}, {40, 10, 100}});
+    QVERIFY(!emptied.driverIncludesEarlier);
+    QCOMPARE(emptied.steps, 3u);
+  }
+
   /// A host that reads the loss at each tenth step has queued the others in no time.
   void knowsHowLongAStepTakes() {
     const auto run = [](auto&& durationOf) {
