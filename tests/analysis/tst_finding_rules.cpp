@@ -488,6 +488,52 @@ class TestFindingRules : public QObject {
     QVERIFY(kindsIn(run).empty());
   }
 
+  void cacheSaysWhereItCameFrom() {
+    // A large model that was freed before step 1; an evaluation after step 5.
+    JudgedRun before;
+    before.current = [](auto) { return 100 * kMiB; };
+    before.driver = [](auto) { return 750 * kMiB; };
+    before.more.memorySamples.emplace_back(kMs, 700 * kMiB, 750 * kMiB, kRecommended,
+                                           events::SampleOrigin::Timer);
+    const Findings left = before.judge();
+    QCOMPARE(kindsOf(left), std::vector<FindingKind>{FindingKind::CacheAboveLive});
+    QVERIFY2(contains(left.found[0].evidence, "650.0 MiB of cache were there when step 1 began"),
+             left.found[0].evidence.c_str());
+    QVERIFY2(contains(left.found[0].advice, "once before the first step"),
+             left.found[0].advice.c_str());
+    JudgedRun later = before;
+    later.more = {};
+    later.stepMs = 30;
+    later.deviceMs = 28;
+    later.driver = [](std::uint32_t step) { return (step <= 5 ? 150 : 750) * kMiB; };
+    later.names.names.push_back({kEvaluation, "evaluation"});
+    later.more.namedSpans.emplace_back((JudgedRun::beginMs(5) + 31) * kMs, 18 * kMs, 5U,
+                                       kEvaluation, kTrainingThread, 0);
+    later.more.memorySamples.emplace_back((JudgedRun::beginMs(5) + 48) * kMs, 690 * kMiB,
+                                          750 * kMiB, kRecommended, events::SampleOrigin::Timer);
+    const Findings evaluated = later.judge();
+    QCOMPARE(kindsOf(evaluated), std::vector<FindingKind>{FindingKind::CacheAboveLive});
+    QVERIFY2(contains(evaluated.found[0].advice, "(evaluation)"),
+             evaluated.found[0].advice.c_str());
+  }
+
+  void nearTheLimitSaysInWhichRegion() {
+    JudgedRun run;
+    run.stepMs = 30;
+    run.deviceMs = 28;
+    run.driver = [](std::uint32_t) { return 200 * kMiB; };
+    run.names.names.push_back({kEvaluation, "evaluation"});
+    run.more.namedSpans.emplace_back((JudgedRun::beginMs(5) + 31) * kMs, 18 * kMs, 5U, kEvaluation,
+                                     kTrainingThread, 0);
+    run.more.memorySamples.emplace_back((JudgedRun::beginMs(5) + 40) * kMs, 900 * kMiB, 990 * kMiB,
+                                        kRecommended, events::SampleOrigin::Timer);
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::NearLimit});
+    QVERIFY2(contains(findings.found[0].evidence, "not in a step (evaluation)"),
+             findings.found[0].evidence.c_str());
+    QVERIFY2(!contains(findings.found[0].advice, "accumulated"), findings.found[0].advice.c_str());
+  }
+
   void aHotMachineSaysHowLongAndWhatItChanged() {
     JudgedRun run = changed(heatUp);
     const Findings cool = run.judge();

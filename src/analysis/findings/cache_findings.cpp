@@ -76,6 +76,32 @@ std::vector<std::string> opsOfNewShapes(const CheckedSteps& steps) {
   return names;
 }
 
+/// Where most of `cached` bytes of cache comes from, as "after a large step", with what tells it
+/// added to the evidence where it was no step.
+std::string cacheComesFrom(const CheckedSteps& steps, double cached, Finding& finding) {
+  const MemoryColumns& memory = steps.store.memory();
+  const events::StepRecord& first = steps.store.steps().records.front();
+  const auto begin =
+      std::lower_bound(memory.timesNs.begin(), memory.timesNs.end(), first.begin_ns());
+  if (begin != memory.timesNs.end()) {
+    const auto row = static_cast<std::size_t>(begin - memory.timesNs.begin());
+    const double left = memory.driver[row] - memory.current[row];
+    if (left >= kLeastExplainedShare * cached) {
+      finding.evidence += "; " + formatBytes(wholeBytes(left)) + " of cache were there when step " +
+                          std::to_string(first.step()) + " began";
+      return "before the first step, after what came before the training was deleted";
+    }
+  }
+  for (const RegionMemory& row : memoryAccount(steps.store, steps.timeRange()).rows) {
+    const auto left = static_cast<double>(row.of(MemoryCounter::Driver).change);
+    if (row.kind == RegionKind::Step || left < kLeastExplainedShare * cached) continue;
+    finding.evidence +=
+        "; " + formatBytes(wholeBytes(left)) + " of driver memory came with " + row.text();
+    return "after the part that needs so much (" + row.text() + ")";
+  }
+  return "after a large step";
+}
+
 double recommendedOf(const LiveStore& store) {
   const MemoryColumns& memory = store.memory();
   if (!memory.timesNs.empty()) return memory.recommended[memory.timesNs.size() - 1];
@@ -250,10 +276,11 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; the most in use was " + formatBytes(most->peak_current_bytes()) +
                         ", at step " + std::to_string(most->step());
   }
-  finding.advice =
-      "empty the cache once after a large step (torch.mps.empty_cache()), not at each "
-      "step: blocks that are needed again must then be allocated anew. A heap that "
-      "still has a block in use is not released";
+  const std::string after = cacheComesFrom(steps, cached, finding);
+  finding.advice = "empty the cache once " + after +
+                   " (torch.mps.empty_cache()), not at each step: blocks that are needed again "
+                   "must then be allocated anew. A heap that still has a block in use is not "
+                   "released";
   findings.found.push_back(std::move(finding));
 }
 

@@ -224,18 +224,17 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const double high = fraction > 0 ? fraction : steps.store.hello()->limits.highWatermarkRatio;
   const double limit = recommended * (high > 0 ? std::min(high, 1.0) : 1.0);
   if (limit <= 0) return;
-  const TimeRange range = steps.timeRange();
-  const auto rowFrom = [&](std::int64_t ns) {
-    return static_cast<std::size_t>(
-        std::lower_bound(memory.timesNs.begin(), memory.timesNs.end(), ns) -
-        memory.timesNs.begin());
-  };
-  const std::size_t first = rowFrom(range.beginNs), last = rowFrom(range.endNs);
-  std::uint64_t peak =
-      first < last ? static_cast<std::uint64_t>(memory.driver.minMax(first, last).max) : 0;
+  // Most runs are far from it: what the whole run reached is quickly known.
+  double highest = memory.driver.minMax(0, rows).max;
   for (const events::StepRecord& record : steps.records) {
-    peak = std::max(peak, record.peak_driver_bytes());
+    highest = std::max(highest, static_cast<double>(record.peak_driver_bytes()));
   }
+  if (highest < kNearLimitShare * limit) return;
+  const MemoryAccount account =
+      memoryAccount(steps.store, steps.ofRange ? std::optional(steps.firstToLast()) : std::nullopt);
+  const RegionMemory* region = account.highest(MemoryCounter::Driver);
+  if (!region) return;
+  const std::uint64_t peak = region->of(MemoryCounter::Driver).peak;
   const double share = static_cast<double>(peak) / limit;
   if (share < kNearLimitShare) return;
   const auto percent = std::to_string(std::lround(100 * share));
@@ -244,13 +243,19 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   finding.weight = std::min(share, 1.0);
   const std::string limitName = high > 0 && high < 1 ? "the high watermark" : "recommended max";
   finding.title = "Near the limit: driver memory reaches " + percent + " % of " + limitName;
-  finding.evidence = "driver peak " + formatBytes(peak) + " (sampled), " + limitName + ' ' +
+  const bool inSteps = region->kind == RegionKind::Step;
+  finding.evidence = "driver peak " + formatBytes(peak) + " (sampled), " +
+                     (inSteps ? "" : "not in a step (" + region->text() + "), ") + limitName + ' ' +
                      formatBytes(wholeBytes(limit));
   if (high > 0) {
     finding.evidence +=
         "; the allocator fails beyond " + formatBytes(wholeBytes(recommended * high));
   }
-  finding.advice = steps.store.ownScript()
+  finding.advice = !inSteps
+                       ? "what needs so much is not a step of the training but: " + region->text() +
+                             "; give that smaller batches and keep no outputs on the device, "
+                             "and call torch.mps.empty_cache() after it"
+                   : steps.store.ownScript()
                        ? "use a smaller batch, or a shorter sequence; smaller batches with "
                          "accumulated gradients "
                          "train the same; after a single large step, torch.mps.empty_cache()"
