@@ -412,6 +412,17 @@ class TestFindingRules : public QObject {
     const Finding& found = only(findings, FindingKind::HiddenGrowth);
     QCOMPARE(*found.costBytes, static_cast<double>(kMiB));
     QVERIFY2(contains(found.evidence, "driver 200.0 MiB to 200.0 MiB"), found.evidence.c_str());
+    // Short steps: the system is read once in seven of them.
+    run.footprint = [](std::uint32_t step) { return step % 7 == 0 ? (500 + 4 * step) * kMiB : 0; };
+    run.steps = 46;
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::HiddenGrowth});
+    QVERIFY2(contains(run.judge().found[0].title, "each step adds 4.0 MiB"),
+             run.judge().found[0].title.c_str());
+    run.steps = 40;  // five readings
+    QVERIFY(kindsIn(run).empty());
+    // As much as a process takes that starts.
+    run.footprint = [](std::uint32_t step) { return 500 * kMiB + step * kMiB / 2; };
+    QVERIFY(kindsIn(run).empty());
     // Grows once, and then stays; or grows as the driver does.
     run.footprint = [](std::uint32_t step) { return (step < 15 ? 500 : 800) * kMiB; };
     QVERIFY(kindsIn(run).empty());

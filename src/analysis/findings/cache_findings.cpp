@@ -13,28 +13,39 @@
 namespace highwater::analysis {
 namespace {
 
-/// A series over the step number: the driver's peak, and the footprint, of each step that has it.
+/// Series over the step number: the peaks of each step that has them.
 struct StepSeries {
-  std::vector<Point> driver, current, footprint;
+  std::vector<Point> driver, current;
 };
 
 StepSeries seriesOf(const CheckedSteps& steps) {
   StepSeries series;
-  const SystemColumns& system = steps.store.system();
   for (const events::StepRecord& record : steps.records) {
+    if (record.peak_driver_bytes() == 0) continue;
     const auto step = static_cast<double>(record.step());
-    if (record.peak_driver_bytes() > 0) {
-      series.driver.push_back({step, static_cast<double>(record.peak_driver_bytes())});
-      series.current.push_back({step, static_cast<double>(record.peak_current_bytes())});
-    }
-    const std::int64_t beginNs = record.begin_ns(), endNs = beginNs + record.duration_ns();
-    const auto after = std::upper_bound(system.timesNs.begin(), system.timesNs.end(), endNs);
-    if (after == system.timesNs.begin() || *std::prev(after) < beginNs) continue;
-    const double bytes =
-        system.footprint[static_cast<std::size_t>(std::prev(after) - system.timesNs.begin())];
-    if (bytes > 0) series.footprint.push_back({step, bytes});
+    series.driver.push_back({step, static_cast<double>(record.peak_driver_bytes())});
+    series.current.push_back({step, static_cast<double>(record.peak_current_bytes())});
   }
   return series;
+}
+
+/// All readings of the footprint during the steps, over the step number and the part of the step
+/// that was over: they come ten times a second, so that most short steps have none.
+std::vector<Point> footprintOf(const CheckedSteps& steps) {
+  const SystemColumns& system = steps.store.system();
+  const TimeRange range = steps.firstToLast();
+  std::vector<Point> points;
+  auto step = steps.records.begin();
+  for (std::size_t row = 0; row < system.timesNs.size(); ++row) {
+    const std::int64_t ns = system.timesNs[row];
+    const double bytes = system.footprint[row];
+    if (ns < range.beginNs || ns > range.endNs || !(bytes > 0)) continue;
+    while (std::next(step) != steps.records.end() && std::next(step)->begin_ns() <= ns) ++step;
+    const double share = static_cast<double>(ns - step->begin_ns()) /
+                         static_cast<double>(std::max<std::int64_t>(step->duration_ns(), 1));
+    points.push_back({static_cast<double>(step->step()) + std::clamp(share, 0.0, 1.0), bytes});
+  }
+  return points;
 }
 
 std::string rangeText(const std::vector<Point>& points) {
@@ -217,19 +228,22 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
 
 void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
   if (!steps.store.hasMemoryCounters()) return;
+  const std::vector<Point> footprint = footprintOf(steps);
   const StepSeries series = seriesOf(steps);
-  if (series.footprint.size() < 2 * kLeastSteps || series.driver.size() < 2 * kLeastSteps) return;
-  const double slope = steadySlope(series.footprint);
+  if (footprint.size() < kLeastFootprints || series.driver.size() < 2 * kLeastSteps) return;
+  const double slope = steadySlope(footprint);
   if (slope < kLeastHiddenGrowthBytes) return;
+  if (footprint.back().y - footprint.front().y < kLeastHiddenBytes) return;
   // Growth that the driver counts is another finding.
   if (robustSlope(series.driver) > slope / 4) return;
-  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth, robustSlope(series.footprint));
+  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth, robustSlope(footprint));
   finding.title = "Hidden growth: each step adds " + formatBytes(wholeBytes(*finding.costBytes)) +
                   " that the device's driver does not count";
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": footprint of the process " +
-                     rangeText(series.footprint) + ", driver " + rangeText(series.driver) +
+                     rangeText(footprint) + ", driver " + rangeText(series.driver) +
                      " (both sampled)";
+  addGrowingRegion(steps, MemoryCounter::Footprint, finding);
   finding.advice =
       "look for what the host keeps: results and tensors on the CPU in a list, a data "
       "set that caches, workers of a DataLoader; `footprint` or `heap` of macOS say "

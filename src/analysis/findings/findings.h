@@ -169,6 +169,10 @@ inline constexpr double kLeastDriverGrowthBytes = 64.0 * 1024;
 /// The least growth of the process beside the driver, in bytes per step, that is a finding: a
 /// footprint is sampled, and the host's own allocator keeps what it has had.
 inline constexpr double kLeastHiddenGrowthBytes = 256.0 * 1024;
+/// The fewest readings of the footprint that show a trend in both halves, and the least growth over
+/// all steps, in bytes: the libraries and caches of a process that starts take some tens of MiB.
+inline constexpr std::size_t kLeastFootprints = 6;
+inline constexpr double kLeastHiddenBytes = 32.0 * 1024 * 1024;
 /// How many times the live memory the driver must hold, and the least share of recommended max that
 /// emptying the cache must free, to be a finding: some cache is what makes allocations fast.
 inline constexpr double kLeastCacheFactor = 2;
