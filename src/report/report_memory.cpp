@@ -14,7 +14,7 @@ namespace {
 using analysis::CounterChange;
 using analysis::MemoryAccount;
 using analysis::MemoryCounter;
-using analysis::RegionKind;
+using analysis::Region;
 using analysis::RegionMemory;
 
 /// Steps of many lengths have a row each: those with the highest peaks tell enough.
@@ -32,7 +32,7 @@ QJsonObject counterJson(const MemoryAccount& account, const RegionMemory& row,
 }
 
 bool isOfSteps(const RegionMemory& row) {
-  return row.kind == RegionKind::Step;
+  return row.region == Region::Step;
 }
 
 /// Whether a peak came outside of the steps, or much was added there after the first of them.
@@ -43,7 +43,7 @@ bool tellsMore(const MemoryAccount& account) {
   if (!isOfSteps(*driver) || (current && !isOfSteps(*current))) return true;
   const double least = kLeastShare * static_cast<double>(driver->of(MemoryCounter::Driver).peak);
   return std::any_of(account.rows.begin(), account.rows.end(), [&](const RegionMemory& row) {
-    return !isOfSteps(row) && row.kind != RegionKind::BeforeSteps &&
+    return !isOfSteps(row) && row.region != Region::StartUp &&
            static_cast<double>(row.of(MemoryCounter::Driver).change) > least;
   });
 }
@@ -65,7 +65,7 @@ QJsonArray memoryRegionsJson(const analysis::LiveStore& store) {
   const MemoryAccount account = analysis::memoryAccount(store);
   for (const RegionMemory& row : account.rows) {
     all.append(QJsonObject{
-        {"region", text(analysis::regionKey(row.kind))},
+        {"region", text(analysis::regionKey(row.region))},
         {"name", textOrNull(row.name)},
         {"batch_size", orNull(row.batchSize > 0, integer(row.batchSize))},
         {"sequence_length", orNull(row.sequenceLength > 0, integer(row.sequenceLength))},

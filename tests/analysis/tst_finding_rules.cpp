@@ -524,7 +524,7 @@ class TestFindingRules : public QObject {
                                           750 * kMiB, kRecommended, events::SampleOrigin::Timer);
     const Findings evaluated = later.judge();
     QCOMPARE(kindsOf(evaluated), std::vector<FindingKind>{FindingKind::CacheAboveLive});
-    QVERIFY2(contains(evaluated.found[0].advice, "(evaluation)"),
+    QVERIFY2(contains(evaluated.found[0].advice, "(evaluations)"),
              evaluated.found[0].advice.c_str());
   }
 
@@ -540,7 +540,7 @@ class TestFindingRules : public QObject {
                                         kRecommended, events::SampleOrigin::Timer);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::NearLimit});
-    QVERIFY2(contains(findings.found[0].evidence, "not in a step (evaluation)"),
+    QVERIFY2(contains(findings.found[0].evidence, "not in a step (evaluations)"),
              findings.found[0].evidence.c_str());
     QVERIFY2(!contains(findings.found[0].advice, "accumulated"), findings.found[0].advice.c_str());
   }

@@ -1,6 +1,5 @@
 #include <QtTest>
 #include <algorithm>
-#include <limits>
 #include <random>
 
 #include "analysis/account/memory_account.h"
@@ -60,22 +59,10 @@ OwnedBatch randomRun(std::mt19937& random) {
   return batch;
 }
 
-/// "before_steps 0-5, steps 5-14": in ms, without the first begin and the last end.
-std::string regionsText(const OwnedBatch& batch) {
-  LiveStore store;
-  fill(store, batch);
-  std::string text;
-  for (const RunRegion& region : regionsOf(store)) {
-    if (!text.empty()) text += " " + std::to_string(region.time.beginNs / kMs) + " ";
-    text += regionKey(region.kind);
-  }
-  return text;
-}
-
-const RegionMemory& rowOf(const MemoryAccount& account, RegionKind kind) {
+const RegionMemory& rowOf(const MemoryAccount& account, Region region) {
   static const RegionMemory none;
   const auto found = std::find_if(account.rows.begin(), account.rows.end(),
-                                  [&](const RegionMemory& row) { return row.kind == kind; });
+                                  [&](const RegionMemory& row) { return row.region == region; });
   return found == account.rows.end() ? none : *found;
 }
 
@@ -85,42 +72,12 @@ class TestMemoryAccount : public QObject {
   Q_OBJECT
 
  private slots:
-  void everyMomentBelongsToOneRegion() {
-    OwnedBatch batch;
-    QCOMPARE(regionsText(batch), std::string("before_steps"));
-    batch.steps = {stepAt(1, 10, 10), stepAt(2, 20, 10), stepAt(3, 80, 10)};
-    batch.namedSpans = {spanAt(2, 3, kAugment),    spanAt(12, 3, kAugment),
-                        spanAt(35, 5, kAugment),   spanAt(40, 5, kEvaluation),
-                        spanAt(47, 2, kAugment),   spanAt(50, 5, kEvaluation),
-                        spanAt(95, 5, kEvaluation)};
-    QCOMPARE(regionsText(batch),
-             std::string("before_steps 2 named_phase 5 before_steps 10 steps 20 steps 30 "
-                         "between_steps 35 named_phase 40 evaluation 55 between_steps 80 steps 90 "
-                         "after_steps 95 evaluation 100 after_steps"));
-    // A phase around everything: what a step does is the step's.
-    batch.namedSpans = {spanAt(0, 85, kAugment)};
-    QCOMPARE(regionsText(batch),
-             std::string("before_steps 0 named_phase 10 steps 20 steps 30 named_phase 80 steps 90 "
-                         "after_steps"));
-    // Steps that overlap, as a recording may claim.
-    batch.namedSpans.clear();
-    batch.steps = {stepAt(1, 10, 30), stepAt(2, 20, 10), stepAt(3, 35, 10)};
-    QCOMPARE(regionsText(batch),
-             std::string("before_steps 10 steps 40 steps 40 steps 45 after_steps"));
-  }
-
   void theRowsAddUpToTheCounters() {
     std::mt19937 random(7);
     for (int round = 0; round < 400; ++round) {
       const OwnedBatch batch = randomRun(random);
       LiveStore store;
       fill(store, batch);
-      const std::vector<RunRegion> regions = regionsOf(store);
-      QCOMPARE(regions.front().time.beginNs, std::numeric_limits<std::int64_t>::min());
-      QCOMPARE(regions.back().time.endNs, std::numeric_limits<std::int64_t>::max());
-      for (std::size_t i = 1; i < regions.size(); ++i) {
-        QCOMPARE(regions[i].time.beginNs, regions[i - 1].time.endNs);
-      }
       std::optional<TimeRange> range;
       if (round % 2 == 1) {
         const std::int64_t beginNs = static_cast<std::int64_t>(random() % 80) * kMs;
@@ -179,19 +136,19 @@ class TestMemoryAccount : public QObject {
     };
     using Changes = std::pair<std::int64_t, std::int64_t>;
     QCOMPARE(account.rows.size(), std::size_t{6});
-    QCOMPARE(changes(rowOf(account, RegionKind::BeforeSteps)), Changes(30, 100));
-    const RegionMemory& steps = rowOf(account, RegionKind::Step);
+    QCOMPARE(changes(rowOf(account, Region::StartUp)), Changes(30, 100));
+    const RegionMemory& steps = rowOf(account, Region::Step);
     QCOMPARE(changes(steps), Changes(20, 10));
     QCOMPARE(steps.count, std::uint64_t{2});
     QCOMPARE(steps.text(), std::string("steps of batch 16 \u00d7 64"));
     QCOMPARE(changes(account.rows[4]), Changes(5, 20));
     QCOMPARE(account.rows[4].text(), std::string("steps of batch 16 \u00d7 128"));
-    const RegionMemory& evaluation = rowOf(account, RegionKind::Evaluation);
+    const RegionMemory& evaluation = rowOf(account, Region::Evaluation);
     QCOMPARE(changes(evaluation), Changes(-5, 190));
     QCOMPARE(evaluation.of(MemoryCounter::Current).peak, std::uint64_t{90});
     QCOMPARE(evaluation.of(MemoryCounter::Driver).peak, std::uint64_t{400});
-    QCOMPARE(changes(rowOf(account, RegionKind::AfterSteps)), Changes(0, -330));
-    QCOMPARE(account.highest(MemoryCounter::Current)->kind, RegionKind::Evaluation);
+    QCOMPARE(changes(rowOf(account, Region::AfterSteps)), Changes(0, -330));
+    QCOMPARE(account.highest(MemoryCounter::Current)->region, Region::Evaluation);
     QVERIFY(!account.highest(MemoryCounter::Footprint));
   }
 
@@ -207,9 +164,9 @@ class TestMemoryAccount : public QObject {
     LiveStore store;
     fill(store, batch);
     const MemoryAccount account = memoryAccount(store);
-    const auto& step = rowOf(account, RegionKind::Step);
+    const auto& step = rowOf(account, Region::Step);
     QVERIFY(step.of(MemoryCounter::Current).exact && !step.of(MemoryCounter::Driver).exact);
-    const auto& evaluation = rowOf(account, RegionKind::Evaluation).of(MemoryCounter::Current);
+    const auto& evaluation = rowOf(account, Region::Evaluation).of(MemoryCounter::Current);
     QCOMPARE(evaluation.peak, std::uint64_t{800});
     QVERIFY(evaluation.exact);
   }

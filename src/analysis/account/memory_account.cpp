@@ -1,7 +1,7 @@
 #include "analysis/account/memory_account.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -18,13 +18,18 @@ void raise(CounterChange& counter, std::uint64_t bytes, bool exact) {
   counter.exact = exact;
 }
 
-/// Adds up the readings of one counter. Regions and readings both come in order of time, so that
+/// A stay in a region.
+struct RegionStay {
+  TimeRange time;
+  std::size_t row = 0;  ///< of the account
+};
+
+/// Adds up the readings of one counter. Stays and readings both come in order of time, so that
 /// each of the two is walked once.
 class CounterSum {
  public:
-  CounterSum(const std::vector<RunRegion>& regions, const std::vector<std::size_t>& rowOf,
-             MemoryCounter counter, MemoryAccount& account)
-      : regions_(regions), rowOf_(rowOf), counter_(counter), account_(account) {}
+  CounterSum(const std::vector<RegionStay>& stays, MemoryCounter counter, MemoryAccount& account)
+      : stays_(stays), counter_(counter), account_(account) {}
 
   void add(std::int64_t ns, double reading) {
     if (!(reading >= 0)) return;  // unknown
@@ -45,18 +50,18 @@ class CounterSum {
 
  private:
   std::size_t rowAt(std::int64_t ns) {
-    while (at_ + 1 < regions_.size() && regions_[at_].time.endNs <= ns) ++at_;
-    return rowOf_[at_];
+    while (at_ + 1 < stays_.size() && stays_[at_].time.endNs <= ns) ++at_;
+    return stays_[at_].row;
   }
 
   /// The row in which most of the time from the last reading to this one lies.
   std::size_t rowOfChange(std::int64_t ns) {
     rowAt(lastNs_);
     shares_.clear();
-    for (std::size_t i = at_; i < regions_.size() && regions_[i].time.beginNs < ns; ++i) {
-      const TimeRange& time = regions_[i].time;
+    for (std::size_t i = at_; i < stays_.size() && stays_[i].time.beginNs < ns; ++i) {
+      const TimeRange& time = stays_[i].time;
       const std::int64_t share = std::min(time.endNs, ns) - std::max(time.beginNs, lastNs_);
-      if (share > 0) shares_[rowOf_[i]] += share;
+      if (share > 0) shares_[stays_[i].row] += share;
     }
     if (shares_.empty()) return rowAt(ns);
     return std::max_element(shares_.begin(), shares_.end(),
@@ -64,8 +69,7 @@ class CounterSum {
         ->first;
   }
 
-  const std::vector<RunRegion>& regions_;
-  const std::vector<std::size_t>& rowOf_;
+  const std::vector<RegionStay>& stays_;
   MemoryCounter counter_;
   MemoryAccount& account_;
   std::map<std::size_t, std::int64_t> shares_;
@@ -83,6 +87,59 @@ void addReadings(const std::vector<std::int64_t>& timesNs, const SeriesPyramid& 
   }
 }
 
+/// Makes the rows of an account, and the stays in their regions.
+class RegionRows {
+ public:
+  RegionRows(const LiveStore& store, MemoryAccount& account) : store_(store), account_(account) {}
+
+  /// The row of a region; `step` only of Region::Step.
+  std::size_t of(Region region, NameId name, const events::StepRecord* step) {
+    const std::uint32_t batch = step ? step->batch_size() : 0;
+    const std::uint32_t length = step ? step->sequence_length() : 0;
+    const NameId own = region == Region::NamedPhase ? name : kNoId;
+    const auto [place, isNew] =
+        places_.try_emplace({region, own, batch, length}, account_.rows.size());
+    if (isNew) {
+      RegionMemory& row = account_.rows.emplace_back();
+      row.region = region;
+      if (own != kNoId) row.name = store_.name(own);
+      row.batchSize = batch;
+      row.sequenceLength = length;
+    }
+    return place->second;
+  }
+
+  /// The stays that touch a range, in order of time and without gaps; of the whole run the first
+  /// begins, and the last ends, beyond all readings.
+  std::vector<RegionStay> stays(const std::optional<TimeRange>& range) {
+    std::vector<RegionStay> stays;
+    std::pair<Region, std::uint32_t> before{};
+    walkAccount(store_, range.value_or(wholeRun(store_)), [&](const AccountSpan& span) {
+      const auto& records = store_.steps().records;
+      const Region region = span.part.region;
+      const std::size_t row =
+          of(region, span.part.name, region == Region::Step ? &records[span.row] : nullptr);
+      const std::pair stay{region, span.visit};
+      if (!stays.empty() && stay == before && stays.back().row == row) {
+        stays.back().time.endNs = span.endNs;
+        return;
+      }
+      before = stay;
+      stays.push_back({{span.beginNs, span.endNs}, row});
+      if (region != Region::Step) ++account_.rows[row].count;
+    });
+    if (stays.empty()) stays.push_back({{}, of(Region::StartUp, kNoId, nullptr)});
+    stays.front().time.beginNs = std::numeric_limits<std::int64_t>::min();
+    stays.back().time.endNs = std::numeric_limits<std::int64_t>::max();
+    return stays;
+  }
+
+ private:
+  const LiveStore& store_;
+  MemoryAccount& account_;
+  std::map<std::tuple<Region, NameId, std::uint32_t, std::uint32_t>, std::size_t> places_;
+};
+
 }  // namespace
 
 CounterChange& RegionMemory::of(MemoryCounter counter) {
@@ -94,9 +151,9 @@ const CounterChange& RegionMemory::of(MemoryCounter counter) const {
 }
 
 std::string RegionMemory::text() const {
-  if (kind == RegionKind::NamedPhase) return name;
-  std::string text(regionName(kind));
-  if (kind != RegionKind::Step || batchSize == 0) return text;
+  if (region == Region::NamedPhase) return name;
+  std::string text(regionName(region));
+  if (region != Region::Step || batchSize == 0) return text;
   text += " of batch " + std::to_string(batchSize);
   return sequenceLength == 0 ? text : text + " \u00d7 " + std::to_string(sequenceLength);
 }
@@ -115,50 +172,26 @@ const RegionMemory* MemoryAccount::highest(MemoryCounter counter) const {
 }
 
 MemoryAccount memoryAccount(const LiveStore& store, std::optional<TimeRange> range) {
-  std::vector<RunRegion> regions = regionsOf(store);
-  if (range) {
-    std::erase_if(regions, [&](const RunRegion& each) {
-      return each.time.endNs <= range->beginNs || each.time.beginNs >= range->endNs;
-    });
-  }
   MemoryAccount account;
-  if (regions.empty()) return account;
-  std::map<std::tuple<RegionKind, NameId, std::uint32_t, std::uint32_t>, std::size_t> places;
-  std::vector<std::size_t> rowOf;
-  rowOf.reserve(regions.size());
-  for (const RunRegion& region : regions) {
-    RegionMemory fresh;
-    fresh.kind = region.kind;
-    const events::StepRecord* step = nullptr;
-    if (region.kind == RegionKind::Step) {
-      step = &store.steps().records[region.stepRow];
-      fresh.batchSize = step->batch_size();
-      fresh.sequenceLength = step->sequence_length();
-    }
-    const auto [place, isNew] = places.try_emplace(
-        {region.kind, region.name, fresh.batchSize, fresh.sequenceLength}, account.rows.size());
-    if (isNew) {
-      if (region.kind == RegionKind::NamedPhase) fresh.name = store.name(region.name);
-      account.rows.push_back(std::move(fresh));
-    }
-    RegionMemory& row = account.rows[place->second];
+  RegionRows rows(store, account);
+  const std::vector<RegionStay> stays = rows.stays(range);
+  for (const events::StepRecord& step : store.steps().records) {
+    const std::int64_t endNs = step.begin_ns() + step.duration_ns();
+    if (range && (step.begin_ns() < range->beginNs || endNs > range->endNs)) continue;
+    RegionMemory& row = account.rows[rows.of(Region::Step, kNoId, &step)];
     ++row.count;
-    rowOf.push_back(place->second);
-    const bool isWhole =
-        !range || (region.time.beginNs >= range->beginNs && region.time.endNs <= range->endNs);
-    if (!step || !isWhole) continue;
-    raise(row.of(MemoryCounter::Current), step->peak_current_bytes(),
-          step->peak_current_exact() != 0);
-    raise(row.of(MemoryCounter::Driver), step->peak_driver_bytes(), false);
+    raise(row.of(MemoryCounter::Current), step.peak_current_bytes(),
+          step.peak_current_exact() != 0);
+    raise(row.of(MemoryCounter::Driver), step.peak_driver_bytes(), false);
   }
   // The allocator's own peaks since the phase before, which an evaluation has too.
   for (const events::PhaseMemory& each : store.phaseMemory()) {
-    const auto region = std::partition_point(
-        regions.begin(), regions.end(),
-        [&](const RunRegion& one) { return one.time.endNs <= each.time_ns(); });
-    if (region == regions.end() || each.time_ns() < region->time.beginNs) continue;
-    const auto row = rowOf[static_cast<std::size_t>(region - regions.begin())];
-    raise(account.rows[row].of(MemoryCounter::Current), each.peak_current_bytes(), true);
+    if (range && (each.time_ns() < range->beginNs || each.time_ns() > range->endNs)) continue;
+    const auto stay = std::partition_point(stays.begin(), stays.end(), [&](const RegionStay& one) {
+      return one.time.endNs <= each.time_ns();
+    });
+    if (stay == stays.end()) continue;
+    raise(account.rows[stay->row].of(MemoryCounter::Current), each.peak_current_bytes(), true);
   }
   for (const MemoryCounter counter : kCounters) {
     const bool isOfProcess = counter == MemoryCounter::Footprint;
@@ -166,7 +199,7 @@ MemoryAccount memoryAccount(const LiveStore& store, std::optional<TimeRange> ran
                 isOfProcess                        ? store.system().footprint
                 : counter == MemoryCounter::Driver ? store.memory().driver
                                                    : store.memory().current,
-                range, CounterSum(regions, rowOf, counter, account));
+                range, CounterSum(stays, counter, account));
   }
   return account;
 }

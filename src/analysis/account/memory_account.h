@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/account/run_regions.h"
+#include "analysis/account/time_account.h"
 
 namespace highwater::analysis {
 
@@ -25,7 +25,7 @@ struct CounterChange {
 
 /// A row of the account: all visits of a region, of steps those of one setting.
 struct RegionMemory {
-  RegionKind kind = RegionKind::BeforeSteps;
+  Region region = Region::StartUp;
   std::string name;                                     ///< of a NamedPhase
   std::uint32_t batchSize = 0, sequenceLength = 0;      ///< of a Step; 0: unknown
   std::uint64_t count = 0;                              ///< visits

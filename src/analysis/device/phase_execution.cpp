@@ -26,13 +26,13 @@ constexpr std::array kSets = {bit(Phase::Forward), bit(Phase::Backward), bit(Pha
                               static_cast<Mask>(bit(Phase::Backward) | bit(Phase::OptimizerStep))};
 
 /// The part of a stretch that belongs to one step.
-struct Part {
+struct ExecutedPart {
   Mask phases = 0;
   std::int64_t lowNs = 0, highNs = 0;
 };
 
 struct StepParts {
-  std::vector<Part> parts;
+  std::vector<ExecutedPart> parts;
   std::map<Phase, std::int64_t> queuedNs;
   std::int64_t hostNs = 0;  ///< without waits, fallbacks and batch assembly
   std::optional<std::int64_t> leadNs;
@@ -120,7 +120,7 @@ Bounds boundsOf(const StepParts& step, Mask set) {
   for (const auto& [phase, ns] : step.queuedNs) {
     if (bit(phase) & set) bounds.queuedNs += ns;
   }
-  for (const Part& part : step.parts) {
+  for (const ExecutedPart& part : step.parts) {
     if ((part.phases & set) == 0) continue;
     bounds.highNs += part.highNs;
     if ((part.phases & ~set) == 0) {

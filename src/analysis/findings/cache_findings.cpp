@@ -105,7 +105,7 @@ std::string cacheComesFrom(const CheckedSteps& steps, double cached, Finding& fi
   }
   for (const RegionMemory& row : memoryAccount(steps.store, steps.timeRange()).rows) {
     const auto left = static_cast<double>(row.of(MemoryCounter::Driver).change);
-    if (row.kind == RegionKind::Step || left < kLeastExplainedShare * cached) continue;
+    if (row.region == Region::Step || left < kLeastExplainedShare * cached) continue;
     finding.evidence +=
         "; " + formatBytes(wholeBytes(left)) + " of driver memory came with " + row.text();
     return "after the part that needs so much (" + row.text() + ")";

@@ -154,7 +154,7 @@ void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding&
                                      [&](const RegionMemory& a, const RegionMemory& b) {
                                        return a.of(counter).change < b.of(counter).change;
                                      });
-  if (most == account.rows.end() || most->kind == RegionKind::Step) return;
+  if (most == account.rows.end() || most->region == Region::Step) return;
   const std::int64_t change = most->of(counter).change;
   if (change <= 0 || 2 * change < account.change(counter)) return;
   finding.evidence += "; " + formatBytes(static_cast<std::uint64_t>(change)) +
@@ -243,7 +243,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   finding.weight = std::min(share, 1.0);
   const std::string limitName = high > 0 && high < 1 ? "the high watermark" : "recommended max";
   finding.title = "Near the limit: driver memory reaches " + percent + " % of " + limitName;
-  const bool inSteps = region->kind == RegionKind::Step;
+  const bool inSteps = region->region == Region::Step;
   finding.evidence = "driver peak " + formatBytes(peak) + " (sampled), " +
                      (inSteps ? "" : "not in a step (" + region->text() + "), ") + limitName + ' ' +
                      formatBytes(wholeBytes(limit));
