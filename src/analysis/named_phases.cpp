@@ -11,15 +11,6 @@ namespace {
 
 constexpr double kMuchOutside = 0.5;  ///< share of the steps from which naming it is advised
 
-void addWaits(const LiveStore& store, const Span& span, EvaluationTotal& total) {
-  const SpanIndex& lane = store.syncLane();
-  for (std::size_t i = lane.firstFrom(span.beginNs);
-       i < lane.size() && lane[i].beginNs < span.endNs; ++i) {
-    ++total.waits;
-    total.waitNs += lane[i].endNs - lane[i].beginNs;
-  }
-}
-
 }  // namespace
 
 bool isEvaluation(const LiveStore& store, const events::NamedSpan& span) {
@@ -39,32 +30,22 @@ bool namesPhases(const LiveStore& store) {
                      [&](const events::NamedSpan& span) { return !isEvaluation(store, span); });
 }
 
-NamedPhases summarizeNamedPhases(const LiveStore& store) {
-  NamedPhases all;
+std::vector<NamedPhase> summarizeNamedPhases(const LiveStore& store) {
   std::map<NameId, NamedPhase> byName;
-  std::optional<std::uint32_t> lastStep;
-  const SpanIndex& lane = store.namedLane();
-  for (std::size_t i = 0; i < lane.size(); ++i) {
-    const events::NamedSpan& span = store.namedSpans()[lane[i].payload];
-    const std::uint64_t begun = span.continued() == 0;
-    if (!isEvaluation(store, span)) {
-      NamedPhase& phase = byName[span.name()];
-      phase.count += begun;
-      phase.totalNs += span.duration_ns();
-      continue;
-    }
-    all.evaluation.count += lastStep != span.step();
-    lastStep = span.step();
-    all.evaluation.totalNs += span.duration_ns();
-    addWaits(store, lane[i], all.evaluation);
+  for (const events::NamedSpan& span : store.namedSpans()) {
+    if (isEvaluation(store, span)) continue;
+    NamedPhase& phase = byName[span.name()];
+    phase.count += span.continued() == 0 ? 1 : 0;
+    phase.totalNs += span.duration_ns();
   }
+  std::vector<NamedPhase> phases;
   for (auto& [name, phase] : byName) {
     phase.name = store.name(name);
-    all.phases.push_back(std::move(phase));
+    phases.push_back(std::move(phase));
   }
-  std::stable_sort(all.phases.begin(), all.phases.end(),
+  std::stable_sort(phases.begin(), phases.end(),
                    [](const NamedPhase& a, const NamedPhase& b) { return a.totalNs > b.totalNs; });
-  return all;
+  return phases;
 }
 
 double shareOutsidePhases(const RunSummary& summary) {

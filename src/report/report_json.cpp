@@ -14,6 +14,7 @@
 #include "core/version.h"
 #include "core/work_start.h"
 #include "report/findings_report.h"
+#include "report/report_account.h"
 #include "report/report_device.h"
 #include "report/report_memory.h"
 #include "report/report_ops.h"
@@ -160,12 +161,21 @@ QJsonArray linesJson(const std::vector<LineTotal>& totals, bool isSync) {
   return ops;
 }
 
-QJsonValue evaluationTimeJson(const analysis::EvaluationTotal& total) {
-  if (total.count == 0) return QJsonValue();
-  return QJsonObject{{"count", integer(total.count)},
-                     {"total_ms", ms(total.totalNs)},
-                     {"waits", integer(total.waits)},
-                     {"wait_ms", ms(total.waitNs)}};
+QJsonValue evaluationTimeJson(const analysis::TimeAccount& account) {
+  const auto of = static_cast<std::size_t>(analysis::Region::Evaluation);
+  if (account.visits[of] == 0) return QJsonValue();
+  std::uint64_t waits = 0;
+  std::int64_t waitNs = 0;
+  for (const analysis::AccountRow& row : account.rows) {
+    const bool isWait = row.activity == analysis::Activity::Wait;
+    if (!isWait || row.part.region != analysis::Region::Evaluation) continue;
+    waits += row.count;
+    waitNs += row.ns;
+  }
+  return QJsonObject{{"count", integer(account.visits[of])},
+                     {"total_ms", ms(account.nsIn(analysis::Region::Evaluation))},
+                     {"waits", integer(waits)},
+                     {"wait_ms", ms(waitNs)}};
 }
 
 QJsonArray ownPhasesJson(const std::vector<analysis::NamedPhase>& named) {
@@ -302,7 +312,7 @@ void addHello(const Hello& hello, QJsonObject& report) {
 QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
                        const RecordingCondition& condition) {
   const bool unobserved = analysis::isUnobserved(store);
-  const analysis::NamedPhases named = analysis::summarizeNamedPhases(store);
+  const analysis::TimeAccount account = analysis::accountTime(store);
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
   const bool countsSamples = store.rateUnit() == "samples/s";
   const bool rated = s.steps > 0 && (s.tokensPerS > 0 || !store.ownScript());
@@ -325,8 +335,9 @@ QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
       {"system", systemJson(s.system, s.machine)},
       {"queue", queueJson(store)},
       {"phases", phasesJson(s)},
-      {"own_phases", ownPhasesJson(named.phases)},
-      {"evaluation_time", evaluationTimeJson(named.evaluation)},
+      {"own_phases", ownPhasesJson(analysis::summarizeNamedPhases(store))},
+      {"evaluation_time", evaluationTimeJson(account)},
+      {"time", accountJson(store, account)},
       {"sync_points", linesJson(lines.waits, true)},
       {"fallbacks", linesJson(lines.fallbacks, false)},
       {"fallback_ms", unobserved ? QJsonValue() : real(s.fallbackMs)},

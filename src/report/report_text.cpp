@@ -14,6 +14,7 @@
 #include "core/plain_text.h"
 #include "core/units.h"
 #include "report/findings_report.h"
+#include "report/report_account.h"
 #include "report/report_device.h"
 #include "report/report_memory.h"
 #include "report/report_ops.h"
@@ -34,7 +35,7 @@ using Align = TextTable::Align;
 /// The lines of code that each table shows.
 constexpr std::ptrdiff_t kMostLines = 20;
 // Widths of columns, in code points.
-constexpr std::size_t kWidestPlace = 60, kWidestPhase = 32, kWidestSite = 140;
+constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
@@ -209,37 +210,6 @@ std::string endLine(const LiveStore& store, const RecordingCondition& condition)
   return std::string(runEndKey(store.end()->reason)) + ": " + plainText(store.end()->message);
 }
 
-std::string evaluationsText(const analysis::EvaluationTotal& total) {
-  const std::string line = std::to_string(total.count) + "\u00d7";
-  if (total.waits == 0) return line;
-  return line + ", waits " + std::to_string(total.waits) + "\u00d7 " + formatDuration(total.waitNs);
-}
-
-/// The phases of the steps, the script's own, and the evaluations. A script marks neither the move
-/// of a batch nor the read of the loss, so phases without time are left out.
-TextTable phaseTable(const RunSummary& s, const analysis::NamedPhases& named) {
-  double totalMs = toMs(named.evaluation.totalNs);
-  for (const double ms : s.phaseMs) totalMs += ms;
-  for (const analysis::NamedPhase& each : named.phases) totalMs += toMs(each.totalNs);
-  TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kLeft});
-  table.limit(0, kWidestPhase);
-  if (totalMs <= 0) return table;
-  const auto add = [&](const std::string& name, double ms, const std::string& note) {
-    table.add({name, formatMs(ms), formatDecimals(100 * ms / totalMs, 1) + " %", note});
-  };
-  for (const events::Phase phase : kPhases) {
-    const double ms = s.phaseMs[static_cast<std::size_t>(phase)];
-    if (ms > 0) add(std::string(phaseName(phase)), ms, "");
-  }
-  for (const analysis::NamedPhase& each : named.phases) {
-    add(plainText(each.name), toMs(each.totalNs), std::to_string(each.count) + "\u00d7");
-  }
-  if (named.evaluation.count > 0) {
-    add(kEvaluationSpan, toMs(named.evaluation.totalNs), evaluationsText(named.evaluation));
-  }
-  return table;
-}
-
 /// "train.py:12 (main), in transformers/trainer.py:1911 Trainer.train".
 std::string siteText(const CallSiteParts& site) {
   std::string text = site.line;
@@ -342,11 +312,13 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
                        const RecordingCondition& condition, const TextOptions& options) {
   const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
+  const analysis::TimeAccount account = analysis::accountTime(store);
   const bool unused = analysis::leftDeviceUnused(store);
   const analysis::Findings findings = analysis::findProblems(store);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   addNumbers(head, store, summary);
+  if (const std::string time = accountLine(account); !time.empty()) head.add({"Time", time});
   if (!unused) addTuningLine(store, findings, head);
   addOutsideLine(head, store, summary);
   head.add({"Ended", endLine(store, condition)});
@@ -376,12 +348,12 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
                     lineSection("Fallbacks", lines.fallbacks, width) + opSections(store, width) +
                     section("Markers", markerTable(store), width);
   if (options.full) {
-    all += section("Phases", phaseTable(summary, analysis::summarizeNamedPhases(store)), width);
+    all += section("Where the time went", accountTable(store, account), width);
     if (!unused) all += section("Host and device, a step", executionTable(store), width);
     return all;
   }
   return all + '\n' +
-         hangingText("", "--full adds phases, idle time, device switches and memory growth.", 0,
+         hangingText("", "--full adds where the time went, idle time, device switches and memory growth.", 0,
                      width);
 }
 

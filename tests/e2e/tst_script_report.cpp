@@ -62,7 +62,7 @@ class TestScriptReport : public QObject {
     QCOMPARE(time["count"].toInt(), kEvaluations);
     QVERIFY(time["waits"].toInt() >= kCalls);
     QVERIFY(time["total_ms"].toDouble() > 0);
-    QVERIFY2(text_.contains(QStringLiteral("2×, waits ")), qPrintable(text_));
+    QVERIFY2(text_.contains(QStringLiteral("evaluations (2×)")), qPrintable(text_));
     // What is read of an evaluation is planned, and no finding.
     const QString line = placeOf("the evaluation's read");
     const auto rows = rowsOf(json_["sync_points"], line);

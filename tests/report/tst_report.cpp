@@ -2,6 +2,7 @@
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QJsonObject>
+#include <QRegularExpression>
 #include <QTemporaryDir>
 #include <QTest>
 #include <limits>
@@ -50,6 +51,20 @@ class TestReport : public QObject {
     QCOMPARE(report["dropped"].toInt(-1), 0);
     QCOMPARE(report["end"]["reason"].toString(), QString("finished"));
     QCOMPARE(report["versions"]["torch"].toString(), QString("2.13.0"));
+  }
+
+  void tellsWhereTheTimeWent() {
+    const QString path = test::recordIn(folder_, "time.highwater", test::makeSampleRun());
+    const QJsonObject time = json({"report", path, "--json"})["time"].toObject();
+    for (const char* list : {"regions", "rows"}) {
+      double sum = 0;
+      for (const QJsonValue& each : time[list].toArray()) sum += each["total_ms"].toDouble();
+      QVERIFY2(std::abs(sum - time["range_ms"].toDouble()) < 1e-3, list);
+    }
+    QCOMPARE(time["regions"][0]["region"].toString(), QString("start_up"));
+    const QString out = runHighwater({"report", path, "--full"}).out;
+    QVERIFY2(out.contains(QRegularExpression("Time +\\S+ m?s: steps \\d+ %")), qPrintable(out));
+    QVERIFY2(out.contains("Where the time went"), qPrintable(out));
   }
 
   void namesPhasesSyncPointsFallbacksAndMarkers() {
@@ -292,7 +307,7 @@ class TestReport : public QObject {
     }
     const QString full = runHighwater({"report", path, "--full"}).out;
     for (const char* head :
-         {"\n  Growth ", "\n  Idle ", "\n  Switches ", "\n  Path ", "\nPhases\n"}) {
+         {"\n  Growth ", "\n  Idle ", "\n  Switches ", "\n  Path ", "\nWhere the time went\n"}) {
       QVERIFY2(!text.contains(QLatin1String(head)), head);
       QVERIFY2(full.contains(QLatin1String(head)), head);
     }

@@ -48,6 +48,7 @@ struct LostTime {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
   events::SyncKind kind = events::SyncKind::None;  ///< of waits: that of the last one
+  events::Phase after = events::Phase::None;       ///< see WaitCase::after: of the last one
   std::map<NameId, std::int64_t> nsByOp;
   /// Phase, named span around it, module and call site.
   using Place = std::tuple<events::Phase, NameId, ModuleId, CallSiteId>;
@@ -157,8 +158,8 @@ struct LostTime {
   }
 };
 
-/// Where an op was called: its op, what made it wait, phase, the phase before it, and line.
-using Caller = std::tuple<NameId, events::SyncKind, events::Phase, events::Phase, std::string>;
+/// Where an op was called: its op, what made it wait, phase, and line.
+using Caller = std::tuple<NameId, events::SyncKind, events::Phase, std::string>;
 
 /// The waits of each line of the steps, without those of loops.
 using LostByCaller = std::map<Caller, LostTime>;
@@ -218,6 +219,7 @@ class WaitReader {
       LostTime& lost = inLoop ? loops[part_.phase].lost : ofCaller(wait);
       lost.add(store_, wait, index, wait.bytes());
       lost.kind = wait.kind();
+      lost.after = part_.after;
       if (!inLoop) continue;
       if (!range) range = TimeRange{wait.begin_ns(), wait.begin_ns()};
       range->endNs = std::max(range->endNs, endNsOf(wait));
@@ -233,10 +235,9 @@ class WaitReader {
   LostTime& ofCaller(const events::SyncPoint& wait) {
     // All that a phase reads for a log is one finding.
     if (wait.phase() == events::Phase::LossRead) {
-      return callers[{kNoId, events::SyncKind::None, wait.phase(), events::Phase::None, ""}];
+      return callers[{kNoId, events::SyncKind::None, wait.phase(), ""}];
     }
-    return callers[{wait.op(), wait.kind(), wait.phase(), part_.after,
-                    store_.callSite(wait.call_site())}];
+    return callers[{wait.op(), wait.kind(), wait.phase(), store_.callSite(wait.call_site())}];
   }
 
   const CheckedSteps& steps_;
@@ -260,13 +261,13 @@ bool isCopiedBack(const LostTime& lost, std::uint64_t movedBackBytes) {
 void addWaits(const CheckedSteps& steps, const Caller& caller, const LostTime& lost,
               std::uint64_t movedBackBytes, Findings& findings) {
   const double waitsMs = steps.perStepMs(lost.totalNs);
-  const auto& [op, kind, phase, after, line] = caller;
+  const auto& [op, kind, phase, line] = caller;
   const std::string name = steps.store.name(op);
   WaitCase wait;
   wait.op = name;
   wait.kind = kind;
   wait.phase = phase;
-  wait.after = after;
+  wait.after = lost.after;
   wait.bytesEach = lost.bytes / lost.count;
   wait.copiedBack = isCopiedBack(lost, movedBackBytes);
   wait.ownScript = steps.store.ownScript();
@@ -302,7 +303,7 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
       });
   if (there == callers.end() || !isCopiedBack(there->second, movedBackBytes)) return;
   for (auto back = callers.begin(); back != callers.end();) {
-    const auto& [op, kind, phase, after, line] = back->first;
+    const auto& [op, kind, phase, line] = back->first;
     const bool isWayBack =
         kind == events::SyncKind::CopyToDevice && phase == events::Phase::Backward;
     if (!isWayBack) {

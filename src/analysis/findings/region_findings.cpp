@@ -135,6 +135,8 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   const auto most = std::max_element(shares.begin(), shares.end(),
                                      [](const Share& a, const Share& b) { return a.ns < b.ns; });
   const auto taker = static_cast<Taker>(most - shares.begin());
+  // After the steps the host waits for what they have queued.
+  if (taker == Taker::Waits && region == Region::AfterSteps) return;
   const bool evaluates = region == Region::Evaluation;
   const TakerWords& words =
       (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
