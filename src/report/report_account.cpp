@@ -96,8 +96,8 @@ TextTable accountTable(const LiveStore& store, const TimeAccount& account) {
       region += " (" + std::to_string(account.visits[i]) + "\u00d7)";
     }
     for (const auto& [name, sum] : ofRegion) {
-      table.add({region, name == regionName(which) ? "" : plainText(name),
-                 formatDuration(sum.ns), shareText(sum.ns, lengthOf(account)), noteOf(sum)});
+      table.add({region, name == regionName(which) ? "" : plainText(name), formatDuration(sum.ns),
+                 shareText(sum.ns, lengthOf(account)), noteOf(sum)});
       region.clear();
     }
   }

@@ -353,8 +353,9 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
     return all;
   }
   return all + '\n' +
-         hangingText("", "--full adds where the time went, idle time, device switches and memory growth.", 0,
-                     width);
+         hangingText(
+             "", "--full adds where the time went, idle time, device switches and memory growth.",
+             0, width);
 }
 
 }  // namespace highwater::report
