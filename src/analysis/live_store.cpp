@@ -206,6 +206,7 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.memorySamples) addMemorySample(sample);
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);
   for (const auto& sample : batch.machineSamples) addMachineSample(sample);
+  for (const auto& sample : batch.hostSamples) addHostSample(sample);
   for (const auto& phase : batch.phases) addPhase(phase);
   for (const auto& span : batch.namedSpans) addNamedSpan(span);
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
@@ -265,6 +266,15 @@ void LiveStore::addMachineSample(const events::MachineSample& sample) {
   columns.swapRate.insert(row, swapRateAt(columns, row));
   insertAt(columns.thermal, row, sample.thermal());
   insertAt(columns.power, row, sample.power());
+}
+
+void LiveStore::addHostSample(const events::HostSample& sample) {
+  const auto after = std::upper_bound(
+      hostSamples_.begin(), hostSamples_.end(), sample.time_ns(),
+      [](std::int64_t ns, const events::HostSample& each) { return ns < each.time_ns(); });
+  const auto row = static_cast<std::size_t>(after - hostSamples_.begin());
+  if (!mayMove(hostSamples_.size() - row, events::EventKind::HostSample)) return;
+  insertAt(hostSamples_, row, sample);
 }
 
 void LiveStore::addStep(const events::StepRecord& step) {
@@ -480,7 +490,7 @@ std::size_t LiveStore::bytesBesideOps() const {
           (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
       rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
       rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
-      rows(namedSpans_) + rows(evaluations_) + rows(drops_);
+      rows(namedSpans_) + rows(hostSamples_) + rows(evaluations_) + rows(drops_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

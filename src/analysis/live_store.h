@@ -138,6 +138,9 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const SystemColumns& system() const { return system_; }
   /// More readings of the machine, in columns. Recordings of formats before 7 have none.
   [[nodiscard]] const MachineColumns& machine() const { return machine_; }
+  /// The lines that the thread that trains ran at some 25 moments a second, sorted by time. Only of
+  /// scripts; recordings of formats before 8 have none.
+  [[nodiscard]] const std::vector<events::HostSample>& hostSamples() const { return hostSamples_; }
   /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
   /// The recorded ops, without old ones that were dropped.
@@ -284,6 +287,7 @@ class LiveStore final : public MessageSink {
   void addMemorySample(const events::MemorySample& sample);
   void addSystemSample(const events::SystemSample& sample);
   void addMachineSample(const events::MachineSample& sample);
+  void addHostSample(const events::HostSample& sample);
   void addStep(const events::StepRecord& step);
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
@@ -343,6 +347,7 @@ class LiveStore final : public MessageSink {
   MemoryColumns memory_;
   SystemColumns system_;
   MachineColumns machine_;
+  std::vector<events::HostSample> hostSamples_;
   StepColumns steps_;
   std::vector<events::PhaseSpan> phases_;
   std::vector<events::SyncPoint> syncPoints_;

@@ -94,8 +94,8 @@ std::string DefinitionTable::modulePath(ModuleId id) const {
 CallSiteParts DefinitionTable::callSiteParts(CallSiteId id) const {
   const auto found = callSites_.find(id);
   if (found == callSites_.end()) return {};
-  CallSiteParts parts{
-      lineOf(found->second), found->second.function, {}, found->second.file, found->second.line};
+  const CallSiteDefinition& site = found->second;
+  CallSiteParts parts{lineOf(site), site.function, {}, site.file, site.line, site.text};
   if (const auto at = parts.function.find(kInLibrary); at != std::string::npos) {
     parts.library = parts.function.substr(at + kInLibrary.size());
     parts.function.resize(at);

@@ -23,7 +23,7 @@ struct CallSiteParts {
                           ///< Trainer.train"; empty where the wait is in the user's own line
   std::string path = {};  ///< of the file, as the program that was measured knows it
   std::uint32_t number = 0;  ///< of the line in that file; 0 where it is unknown
-  std::string text = {};     ///< of the line itself; empty where it is unknown
+  std::string text = {};     ///< the line itself, without its indentation; empty where unknown
 };
 
 /// Turns the ids that events use (core/ids.h) into texts, by the definitions that a run has sent.

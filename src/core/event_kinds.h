@@ -34,6 +34,7 @@ namespace highwater {
   X(SystemSample, systemSamples, system_samples, kWhenBehind, "system samples")     \
   X(MachineSample, machineSamples, machine_samples, kWhenBehind, "machine samples") \
   X(MemorySample, memorySamples, memory_samples, kWhenBehind, "memory samples")     \
+  X(HostSample, hostSamples, host_samples, kWhenBehind, "host samples")             \
   X(OpSpan, ops, ops, kWhenBehind, "ops")
 
 /// Whether the probe may lose events of a kind. kWhenBehind: they are dropped, and counted in a

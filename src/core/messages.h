@@ -153,13 +153,15 @@ struct ModuleDefinition {
   std::string name;
 };
 /// Defines a CallSiteId, a line of source code. `parent` is the call site that called its function,
-/// or kNoId.
+/// or kNoId. `text` is the line itself without its indentation, of a script's code; empty where it
+/// is unknown.
 struct CallSiteDefinition {
   CallSiteId id = kNoId;
   CallSiteId parent = kNoId;
   std::string function;
   std::string file;
   std::uint32_t line = 0;
+  std::string text = {};
 };
 /// Defines a ThreadId, a thread of the worker. Its name is "training" or like "thread 3".
 struct ThreadDefinition {

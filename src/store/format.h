@@ -15,9 +15,9 @@ namespace highwater::store {
 inline constexpr std::int32_t kApplicationId = 0x48575243;
 /// The version of the recording format that this program writes. A reader opens every version up to
 /// its own. It rises when an older reader would misread a newer file.
-inline constexpr std::int32_t kFormatVersion = 7;
+inline constexpr std::int32_t kFormatVersion = 8;
 /// The first format with notes of the user. Format 6 added markers of more knobs, format 7 machine
-/// samples.
+/// samples, format 8 host samples.
 inline constexpr std::int32_t kFormatOfNotes = 5;
 
 /// The size in bytes, uncompressed, at which the writer ends a batch of frames.
@@ -94,6 +94,11 @@ inline constexpr const char* kCreateFallbacks =
 inline constexpr const char* kCreateSyncPoints =
     "CREATE TABLE sync_points (begin_ms REAL, duration_ms REAL, step INTEGER, phase TEXT,"
     " kind TEXT, deliberate INTEGER, op TEXT, module TEXT, call_site TEXT, bytes INTEGER)";
+/// SQL of the table `host_samples`: the lines that a script's training ran at some 25 moments a
+/// second, while it waited for nothing. `text` is the line itself. For other tools; Highwater does
+/// not read it.
+inline constexpr const char* kCreateHostSamples =
+    "CREATE TABLE host_samples (time_ms REAL, step INTEGER, phase TEXT, call_site TEXT, text TEXT)";
 /// SQL of the table `phase_memory`: memory of each phase of each step, in bytes. For other tools;
 /// Highwater does not read it.
 inline constexpr const char* kCreatePhaseMemory =
@@ -130,6 +135,7 @@ inline constexpr TableFormat kTables[] = {
     {.name = "markers", .create = kCreateMarkers, .since = 1},
     {.name = "fallbacks", .create = kCreateFallbacks, .since = 1},
     {.name = "sync_points", .create = kCreateSyncPoints, .since = 1},
+    {.name = "host_samples", .create = kCreateHostSamples, .since = 8},
     {.name = "phase_memory", .create = kCreatePhaseMemory, .since = 2},
     {.name = "accepted_fallbacks",
      .create = kCreateAcceptedFallbacks,

@@ -85,6 +85,7 @@ void PendingBatch::addEvents(const EventBatch& batch) {
   append(markers, batch.markers);
   append(fallbacks, batch.fallbacks);
   append(syncPoints, batch.syncPoints);
+  append(hostSamples, batch.hostSamples);
 }
 
 void PendingBatch::addDefinitions(const Definitions& more) {

@@ -36,6 +36,7 @@ struct PendingBatch {
   std::vector<Note> notes;
   std::vector<events::FallbackEvent> fallbacks;
   std::vector<events::SyncPoint> syncPoints;
+  std::vector<events::HostSample> hostSamples;
   std::vector<std::pair<std::string, std::string>> runValues;  ///< for the table `run`
 
   /// Appends a frame and keeps what the tables need of it. `message` is the decoded frame.

@@ -33,6 +33,7 @@ Result<void> RecordingTables::prepare(Database& database) {
       {&marker_, "INSERT INTO markers VALUES (?, ?, ?, ?, ?, ?)"},
       {&fallback_, "INSERT INTO fallbacks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
       {&syncPoint_, "INSERT INTO sync_points VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+      {&hostSample_, "INSERT INTO host_samples VALUES (?, ?, ?, ?, ?)"},
       {&phaseMemory_, "INSERT INTO phase_memory VALUES (?, ?, ?, ?, ?)"},
       {&acceptance_, "INSERT OR REPLACE INTO accepted_fallbacks VALUES (?, ?, ?, ?)"},
   };
@@ -46,7 +47,7 @@ Result<void> RecordingTables::prepare(Database& database) {
 
 void RecordingTables::release() {
   for (Statement* statement : {&batch_, &run_, &step_, &deviceSpan_, &marker_, &fallback_,
-                               &syncPoint_, &phaseMemory_, &acceptance_}) {
+                               &syncPoint_, &hostSample_, &phaseMemory_, &acceptance_}) {
     *statement = Statement();
   }
 }
@@ -134,6 +135,15 @@ Result<void> RecordingTables::writeRows(const PendingBatch& batch) {
             syncPoint_.run(toMs(e.begin_ns()), toMs(e.duration_ns()), e.step(), phaseKey(e.phase()),
                            syncKindKey(e.kind()), e.deliberate() != 0, std::string_view(op),
                            std::string_view(module), std::string_view(site), e.bytes());
+        !done) {
+      return done;
+    }
+  }
+  for (const auto& e : batch.hostSamples) {
+    const std::string site = definitions_.callSite(e.call_site());
+    const std::string text = definitions_.callSiteParts(e.call_site()).text;
+    if (auto done = hostSample_.run(toMs(e.time_ns()), e.step(), phaseKey(e.phase()),
+                                    std::string_view(site), std::string_view(text));
         !done) {
       return done;
     }

@@ -35,8 +35,8 @@ class RecordingTables {
   [[nodiscard]] Result<void> writeRows(const PendingBatch& batch);
 
   DefinitionTable definitions_;
-  Statement batch_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_, phaseMemory_,
-      acceptance_;
+  Statement batch_, run_, step_, deviceSpan_, marker_, fallback_, syncPoint_, hostSample_,
+      phaseMemory_, acceptance_;
 };
 
 }  // namespace highwater::store

@@ -123,7 +123,8 @@ Result<Message> decodeBody(const fb::Definitions& t) {
     m.modules.push_back({d.id(), d.parent(), text(d.name())});
   });
   each(t.call_sites(), [&m](const auto& d) {
-    m.callSites.push_back({d.id(), d.parent(), text(d.function()), text(d.file()), d.line()});
+    m.callSites.push_back(
+        {d.id(), d.parent(), text(d.function()), text(d.file()), d.line(), text(d.text())});
   });
   each(t.threads(), [&m](const auto& d) { m.threads.push_back({d.id(), text(d.name())}); });
   return Message(std::move(m));

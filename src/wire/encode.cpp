@@ -110,7 +110,8 @@ Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
   for (const auto& d : m.callSites) {
     const Text function = text(b, d.function);
     const Text file = text(b, d.file);
-    sites.push_back(fb::CreateCallSiteDefinition(b, d.id, d.parent, function, file, d.line));
+    const Text line = text(b, d.text);
+    sites.push_back(fb::CreateCallSiteDefinition(b, d.id, d.parent, function, file, d.line, line));
   }
   std::vector<Offset<fb::ThreadDefinition>> threads;
   for (const auto& d : m.threads) {

@@ -154,6 +154,15 @@ BrokenRule checkEvent(const events::MachineSample& e, const EventContext& contex
       .result();
 }
 
+BrokenRule checkEvent(const events::HostSample& e, const EventContext& context) {
+  return EventCheck("host sample", context)
+      .time(e.time_ns())
+      .callSite(e.call_site())
+      .thread(e.thread())
+      .value(e.phase(), true, "phase")
+      .result();
+}
+
 BrokenRule checkEvent(const events::StepRecord& e, const EventContext& context) {
   return EventCheck("step", context)
       .span(e.begin_ns(), e.duration_ns())

@@ -15,6 +15,8 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10;
 /// The longest name of a module, thread, op or field of the run's description, in bytes.
 inline constexpr std::size_t kMaxNameBytes = 1024;
+/// The longest text of a line of the user's code, in bytes.
+inline constexpr std::size_t kMaxLineTextBytes = 200;
 
 /// The most text that all definitions of a run may have together, in bytes: names, module paths,
 /// and call sites with their callers. A module or call site counts with its parents, because a
@@ -23,7 +25,7 @@ inline constexpr std::size_t kMaxNameBytes = 1024;
 /// still fits.
 inline constexpr std::uint64_t kMaxDefinitionBytes = std::uint64_t{256} << 20;
 
-/// The most newer samples that may come before a memory, system or machine sample in the stream.
+/// The most newer samples that may come before a sample of the same kind in the stream.
 /// The worker sends samples in the order of their times, and the clocks of two cores may disagree
 /// by a microsecond, a sample or two. Each later row has to be moved to insert a late one, so the
 /// limit is in samples and not in time: without it 100,000 samples in descending order took 93 s.

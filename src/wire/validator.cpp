@@ -238,14 +238,15 @@ Result<void> Validator::checkDefinitions(const Definitions& definitions) {
     if (auto r = countChain(modulePathBytes_, d.id, d.parent, d.name.size() + 1); !r) return r;
   }
   for (const CallSiteDefinition& d : definitions.callSites) {
-    if (d.function.size() > kMaxTextBytes || d.file.size() > kMaxTextBytes) {
+    if (d.function.size() > kMaxTextBytes || d.file.size() > kMaxTextBytes ||
+        d.text.size() > kMaxLineTextBytes) {
       return refuse(Violation::kTextTooLong, "a call site");
     }
     if (!isDefined(callSites_, d.parent)) {
       return refuse(Violation::kUndefinedId, "parent call site " + std::to_string(d.parent));
     }
     if (auto r = define(callSites_, d.id, kOtherId + 1, kMaxCallSites, "call site"); !r) return r;
-    const std::uint64_t bytes = d.function.size() + d.file.size();
+    const std::uint64_t bytes = d.function.size() + d.file.size() + d.text.size();
     if (auto r = countChain(callStackBytes_, d.id, d.parent, bytes); !r) return r;
   }
   for (const ThreadDefinition& d : definitions.threads) {
@@ -297,6 +298,11 @@ Result<void> Validator::checkBatch(const EventBatch& batch) {
   for (const auto& sample : batch.machineSamples) {
     if (!machineTimes_.add(sample.time_ns())) {
       return refuse(Violation::kSampleTooLate, "a machine sample out of the order of time");
+    }
+  }
+  for (const auto& sample : batch.hostSamples) {
+    if (!hostTimes_.add(sample.time_ns())) {
+      return refuse(Violation::kSampleTooLate, "a host sample out of the order of time");
     }
   }
   return checkSteps(batch);

@@ -98,7 +98,7 @@ class Validator {
   std::vector<bool> names_, modules_, callSites_, threads_;
   std::vector<std::uint64_t> modulePathBytes_, callStackBytes_;
   std::uint64_t definitionBytes_ = 0;
-  NewestTimes memoryTimes_, systemTimes_, machineTimes_;
+  NewestTimes memoryTimes_, systemTimes_, machineTimes_, hostTimes_;
   std::int64_t completeUpToNs_ = 0;
   std::uint32_t lastStep_ = 0;
   std::int64_t lastStepBeginNs_ = 0;

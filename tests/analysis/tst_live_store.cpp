@@ -158,6 +158,18 @@ class TestLiveStore : public QObject {
     QVERIFY(system.pressure[1] == events::Pressure::Warning);
   }
 
+  void hostSamplesAreInOrderOfTime() {
+    LiveStore store;
+    for (const std::int64_t ms : {5, 1, 3}) {
+      OwnedBatch batch;
+      batch.hostSamples.emplace_back(ms * kMs, 1, kNoId, kTrainingThread, events::Phase::None);
+      store.apply(batch.view());
+    }
+    std::vector<std::int64_t> times;
+    for (const auto& each : store.hostSamples()) times.push_back(each.time_ns() / kMs);
+    QCOMPARE(times, (std::vector<std::int64_t>{1, 3, 5}));
+  }
+
   void swapRatesAreOfTheLastSecond() {
     LiveStore store;
     OwnedBatch batch;

@@ -23,6 +23,12 @@ DefinitionTable tableOf(std::vector<CallSiteDefinition> sites) {
 class TestDefinitionTable : public QObject {
   Q_OBJECT
  private slots:
+  void aCallSiteHasItsLinesText() {
+    const auto table = tableOf({{kSite, kNoId, "main", "train.py", 7, "print(loss.item())"}});
+    QCOMPARE(table.callSiteParts(kSite).text, std::string("print(loss.item())"));
+    QCOMPARE(table.callSite(kSite), std::string("train.py:7 (main)"));
+  }
+
   void formatsACallSite_data() {
     QTest::addColumn<QString>("function");
     QTest::addColumn<QString>("file");

@@ -40,7 +40,8 @@ class TestEventKinds : public QObject {
     }
     QCOMPARE(droppable, (std::set<events::EventKind>{
                             events::EventKind::MemorySample, events::EventKind::SystemSample,
-                            events::EventKind::MachineSample, events::EventKind::OpSpan}));
+                            events::EventKind::MachineSample, events::EventKind::OpSpan,
+                            events::EventKind::HostSample}));
   }
 
   void keepsAMemberForEachKind() {

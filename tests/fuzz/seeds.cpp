@@ -60,6 +60,13 @@ Stream madeUp(const test::SampleRunOptions& options) {
   Stream stream;
   test::forEachMessage(test::makeSampleRun(options), [&stream](const Message& message) {
     add(stream, wire::encode(message), message);
+    const auto* batch = std::get_if<EventBatch>(&message);
+    if (!batch) return;
+    const events::HostSample sample(batch->completeUpToNs, 1, kNoId, 0, events::Phase::None);
+    EventBatch sampled;
+    sampled.completeUpToNs = batch->completeUpToNs;
+    sampled.hostSamples = {&sample, 1};
+    add(stream, wire::encode(sampled), sampled);
   });
   return stream;
 }

@@ -23,7 +23,7 @@ events::SyncPoint syncAt(std::int64_t beginNs, CallSiteId site) {
 struct Sent {
   std::int64_t completeUpToNs = 0;
   std::vector<std::int64_t> sampleTimes;
-  std::size_t syncs = 0, steps = 0, ops = 0;
+  std::size_t syncs = 0, steps = 0, ops = 0, hostSamples = 0;
 };
 
 std::vector<Sent> flush(BatchCollector& collector, std::int64_t completeUpToNs,
@@ -38,6 +38,7 @@ std::vector<Sent> flush(BatchCollector& collector, std::int64_t completeUpToNs,
         each.syncs = batch.syncPoints.size();
         each.steps = batch.steps.size();
         each.ops = batch.ops.size();
+        each.hostSamples = batch.hostSamples.size();
       });
   return sent;
 }
@@ -51,6 +52,20 @@ class TestBatchCollector : public QObject {
   void sendsNothingWithoutEvents() {
     BatchCollector collector;
     QVERIFY(flush(collector, 100).empty());
+  }
+
+  void hostSamplesWaitForTheirCallSites() {
+    BatchCollector collector;
+    for (const CallSiteId site : {CallSiteId{3}, kSite, CallSiteId{3}}) {
+      collector.add(events::HostSample(50, 1, site, 1, events::Phase::None));
+    }
+    const auto first = flush(collector, 100, false);
+    QCOMPARE(first.size(), std::size_t{1});
+    QCOMPARE(first[0].hostSamples, std::size_t{1});
+    QCOMPARE(first[0].completeUpToNs, std::int64_t{100});
+    const auto second = flush(collector, 200);
+    QCOMPARE(second.size(), std::size_t{1});
+    QCOMPARE(second[0].hostSamples, std::size_t{2});
   }
 
   void sortsSamplesAndHoldsBackLaterOnes() {

@@ -90,7 +90,7 @@ class TestRecordingDamage : public QObject {
     QTest::addColumn<QByteArray>("sql");
     QTest::addColumn<QString>("says");
     for (const char* table : {"batches", "run", "steps", "markers", "fallbacks", "sync_points",
-                              "phase_memory", "accepted_fallbacks", "checksums"}) {
+                              "host_samples", "phase_memory", "accepted_fallbacks", "checksums"}) {
       QTest::addRow("no %s", table)
           << "DROP TABLE " + QByteArray(table)
           << QStringLiteral("its table \"%1\" is missing").arg(QLatin1String(table));
@@ -122,7 +122,7 @@ class TestRecordingDamage : public QObject {
   void seesOverwrittenPages_data() {
     QTest::addColumn<QByteArray>("table");
     for (const char* table : {"batches", "run", "steps", "markers", "fallbacks", "sync_points",
-                              "phase_memory", "accepted_fallbacks", "checksums"}) {
+                              "host_samples", "phase_memory", "accepted_fallbacks", "checksums"}) {
       QTest::newRow(table) << QByteArray(table);
     }
   }

@@ -65,7 +65,7 @@ inline Definitions definitions() {
   Definitions m;
   m.names = {{2, "aten::_local_scalar_dense"}, {3, "aten::copy_"}};
   m.modules = {{2, kNoId, "encoder"}, {3, 2, "layers"}};
-  m.callSites = {{2, kNoId, "trainStep", "training_loop.cpp", 41}};
+  m.callSites = {{2, kNoId, "trainStep", "training_loop.cpp", 41, "model.train()"}};
   m.threads = {{1, "training"}};
   return m;
 }
@@ -90,6 +90,7 @@ struct GoodBatch {
   events::NamedSpan named{1000, 100, 1, 2, 1, 0};
   events::MachineSample machine{
       1000, 4096, -1, 8192, -1, events::ThermalState::Serious, events::PowerMode::Unknown};
+  events::HostSample host{1500, 1, 2, 1, events::Phase::None};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -111,6 +112,7 @@ struct GoodBatch {
     batch.phaseMemory = {&phaseMemory, 1};
     batch.namedSpans = {&named, 1};
     batch.machineSamples = {&machine, 1};
+    batch.hostSamples = {&host, 1};
     return batch;
   }
 };

@@ -223,6 +223,14 @@ class TestValidator : public QObject {
     EventBatch ofMachine;
     ofMachine.machineSamples = machine;
     refuses(greeted(), ofMachine, Violation::kSampleTooLate);
+
+    std::vector<events::HostSample> host;
+    for (std::int64_t i = 0; i < 1'000; ++i) {
+      host.emplace_back(1'000 - i, 1, kNoId, 0, events::Phase::None);
+    }
+    EventBatch ofHost;
+    ofHost.hostSamples = host;
+    refuses(greeted(), ofHost, Violation::kSampleTooLate);
   }
 
   void refusesSwapTrafficThatNoMachineHas() {
@@ -289,6 +297,14 @@ class TestValidator : public QObject {
     QCOMPARE(violationName(sites.violation()), violationName(Violation::kDefinitionsTooLarge));
   }
 
+  void refusesALongTextOfALine() {
+    Definitions definitions;
+    definitions.callSites = {{9, kNoId, "f", "a.py", 1, std::string(kMaxLineTextBytes, 'x')}};
+    QVERIFY(greeted().check(definitions).ok());
+    definitions.callSites[0].text += 'x';
+    refuses(greeted(), definitions, Violation::kTextTooLong);
+  }
+
   void checksSteps() {
     Validator validator = greeted();
     GoodBatch batch;
@@ -323,6 +339,8 @@ class TestValidator : public QObject {
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_module_id(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.fallback.mutate_call_site(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.phase.mutate_thread(9); }, Violation::kUndefinedId);
+    refusesBatch([](GoodBatch& b) { b.host.mutate_call_site(77); }, Violation::kUndefinedId);
+    refusesBatch([](GoodBatch& b) { b.host.mutate_thread(9); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.marker.mutate_text(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.named.mutate_name(77); }, Violation::kUndefinedId);
     refusesBatch([](GoodBatch& b) { b.named.mutate_thread(9); }, Violation::kUndefinedId);

@@ -58,6 +58,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
   auto laterSamples = takeLaterSamples(completeUpToNs);
   auto waitingSyncs = takeFromFirst(events_.syncPoints, waits);
   auto waitingFallbacks = takeFromFirst(events_.fallbacks, waits);
+  auto waitingHostSamples = takeFromFirst(events_.hostSamples, waits);
   completeUpToNs = firstEnd(waitingFallbacks, firstEnd(waitingSyncs, completeUpToNs));
   completeUpToNs = std::max(completeUpToNs, sentUpToNs_);
 
@@ -80,6 +81,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
   events_.memorySamples = std::move(laterSamples);
   events_.syncPoints = std::move(waitingSyncs);
   events_.fallbacks = std::move(waitingFallbacks);
+  events_.hostSamples = std::move(waitingHostSamples);
 }
 
 }  // namespace highwater::probe
