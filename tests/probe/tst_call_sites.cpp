@@ -1,6 +1,8 @@
+#include <QTemporaryDir>
 #include <QTest>
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -91,6 +93,20 @@ class TestCallSites : public QObject {
     QVERIFY(!definitions.callSites.empty());
     sites.takeNew(none);
     QVERIFY(none.empty());
+  }
+
+  void linesOfKnownPlacesHaveTheirText() {
+    QTemporaryDir folder;
+    const std::string file = folder.filePath("train.py").toStdString();
+    std::ofstream(file) << "def log(loss):\n    print(loss.item())\n\nlog(step())\n";
+    CallSites sites;
+    const CallSiteId id = sites.internPlaces({{"log", file, 2}, {"<module>", file, 4}});
+    Definitions definitions;
+    sites.takeNew(definitions);
+    QCOMPARE(definitions.callSites.size(), std::size_t{2});
+    QCOMPARE(definitions.callSites[0].text, std::string("log(step())"));
+    QCOMPARE(definitions.callSites[1].id, id);
+    QCOMPARE(definitions.callSites[1].text, std::string("print(loss.item())"));
   }
 
   void sharesOuterFrames() {

@@ -123,7 +123,7 @@ class Stack {
 }  // namespace
 
 std::size_t frameBytesOf(const CallSiteDefinition& site) {
-  return site.function.size() + site.file.size() + kSiteOverheadBytes;
+  return site.function.size() + site.file.size() + site.text.size() + kSiteOverheadBytes;
 }
 
 CallSites::CallSites() : unloaded_(unloadedLibraries()) {}
@@ -268,7 +268,8 @@ void CallSites::takeNewUnnamed(Definitions& out) {
   }
 }
 
-CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place) {
+CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place,
+                                bool withText) {
   const auto key = std::make_tuple(parent, place.function, place.file, place.line);
   if (const auto known = nodes_.find(key); known != nodes_.end()) return known->second;
   CallSiteId id = kNoId;
@@ -278,20 +279,22 @@ CallSiteId CallSites::outerNode(Definitions& out, CallSiteId parent, const Sourc
     id = next_++;
   }
   nodes_.emplace(key, id);
-  define(out, id, parent, place);
+  define(out, id, parent, place, withText);
   return id;
 }
 
-void CallSites::define(Definitions& out, CallSiteId id, CallSiteId parent,
-                       const SourcePlace& place) {
-  const std::size_t bytes = place.function.size() + place.file.size() + stackBytes_[parent];
+void CallSites::define(Definitions& out, CallSiteId id, CallSiteId parent, const SourcePlace& place,
+                       bool withText) {
+  std::string text = withText ? lines_.text(place.file, place.line) : std::string();
+  const std::size_t bytes =
+      place.function.size() + place.file.size() + text.size() + stackBytes_[parent];
   if (allStackBytes_ + bytes > kMaxStackBytes) {
     out.callSites.push_back({id, kNoId, kUnknownFunction, {}, 0});
     return;
   }
   allStackBytes_ += bytes;
   stackBytes_[id] = bytes;
-  out.callSites.push_back({id, parent, place.function, place.file, place.line});
+  out.callSites.push_back({id, parent, place.function, place.file, place.line, std::move(text)});
 }
 
 std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
@@ -314,14 +317,16 @@ std::vector<SourcePlace> CallSites::placesOf(const Pending& pending) const {
 }
 
 void CallSites::define(Definitions& out, const Pending& pending) {
+  // Compiled code has none: its sources may be another machine's.
+  const bool withText = !pending.places.empty();
   std::vector<SourcePlace> places = placesOf(pending);
   CallSiteId parent = kNoId;
   while (places.size() > 1) {
-    parent = outerNode(out, parent, places.back());
+    parent = outerNode(out, parent, places.back(), withText);
     places.pop_back();
   }
   const SourcePlace place = places.empty() ? SourcePlace{kUnknownFunction, {}, 0} : places[0];
-  define(out, pending.id, parent, place);
+  define(out, pending.id, parent, place, withText);
 }
 
 CallSiteId CallSiteCache::here(const void* from, From kind) {

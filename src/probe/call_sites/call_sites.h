@@ -17,6 +17,7 @@
 
 #include "core/ids.h"
 #include "core/messages.h"
+#include "probe/call_sites/source_lines.h"
 #include "probe/call_sites/symbolizer.h"
 #include "probe/observer/recent_ids.h"
 
@@ -64,7 +65,8 @@ class CallSites {
   [[nodiscard]] CallSiteId here(const void* from);
 
   /// Returns a new id for a stack whose places are known, innermost first, of which the first kKept
-  /// count. kNoId for none; kOtherId once kMaxCallSites is reached. Any thread; locks.
+  /// count; their definitions have the text of their lines. kNoId for none; kOtherId once
+  /// kMaxCallSites is reached. Any thread; locks.
   [[nodiscard]] CallSiteId internPlaces(std::vector<SourcePlace> places);
 
   /// A function that returns the call site of the calling thread's interpreted code, by
@@ -124,8 +126,11 @@ class CallSites {
   [[nodiscard]] std::vector<SourcePlace> placesOf(const Pending& pending) const;
   void define(Definitions& out, const Pending& pending);
   /// Defines `id` below `parent`; as an unknown place where a stream may have no more texts.
-  void define(Definitions& out, CallSiteId id, CallSiteId parent, const SourcePlace& place);
-  [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place);
+  /// `withText`: with the text of its line.
+  void define(Definitions& out, CallSiteId id, CallSiteId parent, const SourcePlace& place,
+              bool withText);
+  [[nodiscard]] CallSiteId outerNode(Definitions& out, CallSiteId parent, const SourcePlace& place,
+                                     bool withText);
 
   LookUp lookUp_;  // empty: the symbolizer of the process
   Interpreter interpreter_ = nullptr;
@@ -142,6 +147,7 @@ class CallSites {
   // Used only by the thread that calls takeNew().
   std::unordered_map<CallSiteId, std::size_t> stackBytes_;  // of a site and its callers
   std::size_t allStackBytes_ = 0;
+  SourceLines lines_;
   std::map<std::tuple<CallSiteId, std::string, std::string, std::uint32_t>, CallSiteId> nodes_;
 };
 
