@@ -90,6 +90,40 @@ class TestOpStack : public QObject {
     QCOMPARE(ops.nameOf(ops.syncs[1].op()), std::string("aten::_local_scalar_dense"));
   }
 
+  void theTrainingIsBlockedFromTheOutermostWaitToItsEnd() {
+    Ops ops;
+    Recorder& recorder = ops.recorder();
+    recorder.setTrainingThread(recorder.lane().id());
+    const auto isBlocked = [&recorder] { return recorder.blocked().now; };
+    QVERIFY(!ops.begin("aten::item").recorder().blocked().now);
+    ops.begin("aten::_local_scalar_dense", kScalar);
+    QVERIFY(isBlocked());
+    ops.begin("aten::copy_", {SyncKind::CopyToHost, 4}).end();
+    QVERIFY(isBlocked());
+    ops.end();
+    QVERIFY(!isBlocked());
+    ops.end().begin("aten::kthvalue").begin("aten::_to_cpu", kToCpu).end();
+    QVERIFY(isBlocked());  // the op still runs on the CPU
+    ops.end().call("torch.mps.synchronize", SyncKind::Synchronize);
+    QVERIFY(isBlocked());
+    ops.end().op("aten::copy_", {SyncKind::CopyToHost, 4, false});
+    QVERIFY(recorder.blocked() == (Recorder::Blocked{false, 3}));
+  }
+
+  void whatOtherThreadsWaitForBlocksNoTraining() {
+    Ops ops;
+    ops.recorder().setTrainingThread(ops.recorder().lane().id() + 1);
+    ops.call("torch.mps.synchronize", SyncKind::Synchronize);
+    QVERIFY(ops.recorder().blocked() == Recorder::Blocked{});
+    // Backward's threads work for the one that trains, which stands still at one line.
+    ops.end().recorder().setAutograd({[]() noexcept { return AutogradPlace{}; },
+                                      []() noexcept { return RunningNode{&kScalar}; }});
+    ops.call("torch.mps.synchronize", SyncKind::Synchronize);
+    QVERIFY(ops.recorder().blocked() == (Recorder::Blocked{true, 0}));
+    ops.end();
+    QVERIFY(ops.recorder().blocked() == Recorder::Blocked{});
+  }
+
   void reportsTheOutermostOpThatWaits() {
     Ops ops;
     ops.begin("aten::item").begin("aten::_local_scalar_dense", kScalar);

@@ -143,6 +143,7 @@ void OpStack::beginCall(NameCache::Entry& name, events::SyncKind kind) {
   frame->wait = {kind};
   frame->flags |= kWaits;
   frame->inner |= kInsideWait;
+  beginBlocked(depth_ - 1);
 }
 
 void OpStack::handleTagged(const OpWait& wait) {
@@ -161,7 +162,10 @@ void OpStack::handleTagged(const OpWait& wait) {
   }
   if (wait.kind == events::SyncKind::None) return;
   frame.flags |= kWaits;
-  if (wait.blocks) frame.inner |= kInsideWait;
+  if (wait.blocks) {
+    frame.inner |= kInsideWait;
+    beginBlocked(depth);
+  }
   if ((frame.flags & (kInsideFallback | kInsideWait)) != kInsideFallback) return;
   Frame* fallback = fallbackOf(depth);
   if (!fallback) return;
@@ -184,6 +188,7 @@ void OpStack::handleStaged(const OpWait& wait) {
     frame.inner |= kInsideFallback;  // perhaps: its end tells
     frame.fallbackWaitNs = 0;
     frame.bytesToCpu = frame.bytesToDevice = 0;
+    beginBlocked(depth);
   }
 }
 
@@ -201,6 +206,7 @@ void OpStack::noteFallback(std::uint32_t depth) {
   std::uint32_t outermost = isUnwatched ? depth : depth - 1;
   const std::string_view base = baseName(frames_[outermost].name->text);
   while (outermost > 0 && baseName(frames_[outermost - 1].name->text) == base) --outermost;
+  beginBlocked(outermost);
   Frame& fallback = frames_[outermost];
   if ((fallback.flags & kFellBack) == 0) {
     fallback.flags = (fallback.flags | kFellBack) & ~kStagedOnDevice;

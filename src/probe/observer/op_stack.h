@@ -206,9 +206,18 @@ class OpStack {
     if ((frame.flags & (kWaits | kFellBack)) != 0) report(frame);
   }
   void leave(const Frame& frame) {
+    if (blockedBy_ > depth_) endBlocked();
     if ((frame.flags & kBackwardNode) == 0) return;
     lane_.modules().leave();
     --backwardNodes_;
+  }
+  /// The op at `depth` makes its thread wait, or runs on the CPU.
+  void beginBlocked(std::uint32_t depth) {
+    if (blockedBy_ == 0 && recorder_.beginBlocked(lane_)) blockedBy_ = depth + 1;
+  }
+  void endBlocked() {
+    blockedBy_ = 0;
+    recorder_.endBlocked();
   }
   /// Handles a tagged op that has just begun.
   void handleTagged(const OpWait& wait);
@@ -237,6 +246,7 @@ class OpStack {
   ThreadLane& lane_;
   std::uint32_t depth_ = 0;
   std::uint32_t backwardNodes_ = 0;  // how many frames are backward nodes
+  std::uint32_t blockedBy_ = 0;      // 1 + the depth of the op that beginBlocked() named; 0: none
   NameCache cache_;
   std::array<Frame, kMaxDepth> frames_{};
   ShapeTexts shapeTexts_;

@@ -109,6 +109,13 @@ void Recorder::mark(events::MarkerKind kind, std::uint32_t step, double before, 
   record([&](std::int64_t nowNs) { return events::Marker(nowNs, before, after, step, id, kind); });
 }
 
+bool Recorder::beginBlocked(const ThreadLane& lane) {
+  const bool trains = lane.id() == trainingThread();
+  if (!trains && !autograd_.runningNode().node) return false;
+  blocked_.fetch_add(trains ? kOnceBlocked + 1 : 1, std::memory_order_release);
+  return true;
+}
+
 void Recorder::noteCounters(std::uint64_t currentBytes, std::uint64_t driverBytes) {
   raise(peakCurrent_, currentBytes);
   raise(peakDriver_, driverBytes);

@@ -132,6 +132,27 @@ class Recorder {
   /// concurrently with setLevel().
   void onLevel(std::function<void(events::ProbeLevel)> listener) { onLevel_ = std::move(listener); }
   [[nodiscard]] events::ProbeLevel level() const { return level_.load(std::memory_order_relaxed); }
+  /// Sets whose work beginBlocked() is about: the thread that trains, by the id of its lane.
+  void setTrainingThread(ThreadId id) { trainingThread_.store(id, std::memory_order_relaxed); }
+  [[nodiscard]] ThreadId trainingThread() const {
+    return trainingThread_.load(std::memory_order_relaxed);
+  }
+  /// The thread of `lane` begins to wait for the device, or an op on the CPU. Counts where that
+  /// thread trains or runs a backward, for which the one that trains stands still. Returns true
+  /// where it counts; endBlocked() must follow then.
+  bool beginBlocked(const ThreadLane& lane);
+  void endBlocked() { blocked_.fetch_sub(1, std::memory_order_release); }
+  /// What the training stands still for. Any thread may read it.
+  struct Blocked {
+    bool now = false;          ///< it waits for the device, or an op runs on the CPU
+    std::uint64_t before = 0;  ///< how often the thread that trains did so itself until now
+    bool operator==(const Blocked&) const = default;
+  };
+  [[nodiscard]] Blocked blocked() const {
+    const std::uint64_t both = blocked_.load(std::memory_order_acquire);
+    return {both % kOnceBlocked != 0, both / kOnceBlocked};
+  }
+
   /// Sets whether the run is paused; heartbeats report it.
   void setPaused(bool paused) { paused_.store(paused, std::memory_order_relaxed); }
   [[nodiscard]] bool paused() const { return paused_.load(std::memory_order_relaxed); }
@@ -170,6 +191,10 @@ class Recorder {
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
   std::function<void(events::ProbeLevel)> onLevel_;
   std::atomic<bool> paused_{false};
+  // Below kOnceBlocked: the threads that are blocked now. Above: Blocked::before.
+  static constexpr std::uint64_t kOnceBlocked = 1 << 16;
+  std::atomic<std::uint64_t> blocked_{0};
+  std::atomic<ThreadId> trainingThread_{0};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};
 };
