@@ -1,4 +1,6 @@
 #include <QTest>
+#include <algorithm>
+#include <atomic>
 #include <vector>
 
 #include "fake_counters.h"
@@ -98,6 +100,23 @@ class TestSampler : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT((drained.drain(recorder), drained.system.size() >= 2), 10'000);
     sampler.stop();
     QVERIFY(drained.memory.empty());
+  }
+
+  void callsOtherWorkAtItsOwnRate() {
+    Recorder recorder(RunClock::startingNow());
+    FakeCounters counters;
+    std::vector<std::int64_t> times;
+    std::atomic<std::size_t> calls{0};
+    Sampler sampler(recorder, &counters, 1);
+    sampler.alsoCall(500, [&](std::int64_t nowNs) {
+      times.push_back(nowNs);
+      ++calls;
+    });
+    sampler.start();
+    QTRY_VERIFY_WITH_TIMEOUT(calls >= 20, 10'000);
+    sampler.stop();
+    QVERIFY(counters.reads < times.size());
+    QVERIFY(std::is_sorted(times.begin(), times.end()));
   }
 
   void usesTheGivenSystemReader() {

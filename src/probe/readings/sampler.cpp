@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "probe/stream/guest_thread.h"
 
@@ -52,6 +53,11 @@ Sampler::~Sampler() {
   stop();
 }
 
+void Sampler::alsoCall(std::uint32_t hz, std::function<void(std::int64_t nowNs)> work) {
+  otherHz_ = std::clamp(hz, 1u, kMaxSamplingHz);
+  otherWork_ = std::move(work);
+}
+
 void Sampler::start() {
   thread_ = startGuestThread([this, startNs = recorder_.now()] { run(startNs); },
                              [this](const std::string& why) {
@@ -70,7 +76,13 @@ void Sampler::run(std::int64_t startNs) {
   recorder_.nameThread("sampler");
   DeadlineGrid counterTimes(startNs, kNsPerSecond / hz_);
   DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+  DeadlineGrid otherTimes(startNs, kNsPerSecond / otherHz_);
   wakeUps_.run(recorder_.clock(), startNs, [&](std::int64_t nowNs) {
+    // First: the others take time, and may wait for a lock of the device's.
+    if (otherWork_ && nowNs >= otherTimes.nextNs()) {
+      otherWork_(nowNs);
+      otherTimes.advance(nowNs);
+    }
     if (counters_ && nowNs >= counterTimes.nextNs()) {
       recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
       counterTimes.advance(nowNs);
@@ -79,7 +91,10 @@ void Sampler::run(std::int64_t startNs) {
       recordSystemSample();
       systemTimes.advance(nowNs);
     }
-    return counters_ ? std::min(counterTimes.nextNs(), systemTimes.nextNs()) : systemTimes.nextNs();
+    std::int64_t nextNs = systemTimes.nextNs();
+    if (counters_) nextNs = std::min(nextNs, counterTimes.nextNs());
+    if (otherWork_) nextNs = std::min(nextNs, otherTimes.nextNs());
+    return nextNs;
   });
   // A last sample, so that growth since the last deadline is recorded.
   if (counters_) recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);

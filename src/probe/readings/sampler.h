@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <thread>
@@ -84,6 +85,9 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
+  /// Has `work(nowNs)` called on the sampler's thread too, `hz` times a second, clamped to
+  /// 1..kMaxSamplingHz. Call before start(). What it uses must outlive stop().
+  void alsoCall(std::uint32_t hz, std::function<void(std::int64_t nowNs)> work);
   /// Starts the thread; the deadlines count from now.
   void start();
   /// Records a last sample and ends the thread; does nothing if it is not running.
@@ -97,6 +101,8 @@ class Sampler {
   CounterSource* counters_;
   std::uint32_t hz_;
   std::unique_ptr<SystemReader> system_;
+  std::uint32_t otherHz_ = 1;
+  std::function<void(std::int64_t)> otherWork_;
 
   WakeUps wakeUps_;
   std::thread thread_;
