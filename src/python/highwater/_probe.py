@@ -10,13 +10,16 @@ import sys
 import sysconfig
 
 from . import _live
-from ._attach import encoded
+from ._attach import encoded, tell
 
 # The knobs that Highwater offers by itself.
 LOADER_BATCH = "dataloader_batch_size"
 LEARNING_RATE_FACTOR = "learning_rate_factor"
 # The kinds of ScriptKnob.
 _INTEGER, _REAL, _CHOICE = 1, 2, 3
+# How many host samples a second are taken; as in native/host_sampler.h.
+HOST_SAMPLES = "HIGHWATER_HOST_SAMPLES"
+_DEFAULT_HOST_SAMPLE_HZ, MOST_HOST_SAMPLE_HZ = 25, 200
 # Of the exception that ended the training.
 _MOST_ERROR_BYTES = 2000
 
@@ -169,10 +172,10 @@ class NativeProbe(Probe):
         return function
 
     def start(self):
-        prepare = self._bind("prepare", *[ctypes.c_char_p] * 4)
+        prepare = self._bind("prepare", *[ctypes.c_char_p] * 4, ctypes.c_uint64)
         prepare(encoded(script_name()), os.fsencode("\n".join(library_folders())),
                 os.fsencode(_live.environment.get("HIGHWATER_SCRIPT_SIMMPS", "")),
-                encoded(_live.environment.get("HIGHWATER_SCRIPT_LEVEL", "")))
+                encoded(_live.environment.get("HIGHWATER_SCRIPT_LEVEL", "")), host_sample_hz())
         function = self._starting.hw_start
         function.restype = ctypes.c_char_p
         return (function() or b"").decode(errors="replace")
@@ -245,6 +248,18 @@ class NativeProbe(Probe):
         if "choices" in knob:
             return knob["name"], knob["choices"][int(value)]
         return knob["name"], int(value) if isinstance(knob["value"], int) else float(value)
+
+
+def host_sample_hz() -> int:
+    """How often a second the line is noted that the training runs; a wrong value is told and not taken."""
+    text = _live.environment.get(HOST_SAMPLES, "").strip()
+    if not text:
+        return _DEFAULT_HOST_SAMPLE_HZ
+    if text.isascii() and text.isdigit() and len(text) <= 4 and int(text) <= MOST_HOST_SAMPLE_HZ:
+        return int(text)
+    tell(f"{HOST_SAMPLES}={text} is ignored: it takes a whole number of samples a second, 0 (none) to "
+         f"{MOST_HOST_SAMPLE_HZ}; {_DEFAULT_HOST_SAMPLE_HZ} are taken")
+    return _DEFAULT_HOST_SAMPLE_HZ
 
 
 def _last_error():

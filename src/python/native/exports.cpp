@@ -182,13 +182,14 @@ std::string jsonOf(const ScriptControl::Order& order) {
 }  // namespace
 
 void hw_prepare(const char* script, const char* library_folders, const char* simulated_device,
-                const char* level) {
+                const char* level, std::uint64_t host_sample_hz) {
   static std::string ignored;
   (void)textFrom(ignored, [&] {
     preparedOptions.script = script;
     preparedOptions.simulatedDevice = simulated_device;
     const events::ProbeLevel known = probeLevelFromKey(level);
     if (known != events::ProbeLevel::None) preparedOptions.level = known;
+    preparedOptions.hostSampleHz = std::min(clamped(host_sample_hz), kMostHostSampleHz);
     setLibraryFolders(linesOf(library_folders));
     return std::string();
   });

@@ -11,10 +11,11 @@ struct _object;
 extern "C" {
 
 /// Says what the process is, before hw_start(): the script's name, the folders of Python's
-/// libraries (one a line), the path of the simulated device that is loaded ("": none) and the probe
-/// level.
+/// libraries (one a line), the path of the simulated device that is loaded ("": none), the probe
+/// level, and how many host samples a second are to be taken.
 HIGHWATER_EXPORT void hw_prepare(const char* script, const char* library_folders,
-                                 const char* simulated_device, const char* level);
+                                 const char* simulated_device, const char* level,
+                                 std::uint64_t host_sample_hz);
 /// Observes from now on, and keeps what it sees until hw_connect(). Returns why it failed, "" on
 /// success; valid until the next call. In a forked child it observes anew.
 HIGHWATER_EXPORT const char* hw_start();

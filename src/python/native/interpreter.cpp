@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -37,6 +39,7 @@ struct Api {
   const char* (*utf8)(PyObject*, std::ptrdiff_t*) = nullptr;
   PyObject* (*error)() = nullptr;
   void (*clearError)() = nullptr;
+  int (*pendingCall)(int (*)(void*), void*) = nullptr;
   bool isComplete = false;
 
   Api() {
@@ -45,6 +48,7 @@ struct Api {
     if (!findPythonSymbol("Py_IsFinalizing", isFinalizing))
       findPythonSymbol("_Py_IsFinalizing", isFinalizing);
     findPythonSymbol("PyFrame_GetLasti", lastInstruction);
+    findPythonSymbol("Py_AddPendingCall", pendingCall);
     isComplete =
         isInitialized && findPythonSymbol("PyGILState_GetThisThreadState", threadState) &&
         findPythonSymbol("PyGILState_Ensure", ensureGil) &&
@@ -103,10 +107,14 @@ class Gil {
   int state_;
 };
 
-bool canAsk() {
+/// Whether the interpreter is there, and not about to end.
+bool isRunning() {
   const Api& api = python();
-  return api.isComplete && api.isInitialized() && !(api.isFinalizing && api.isFinalizing()) &&
-         api.threadState() != nullptr;
+  return api.isComplete && api.isInitialized() && !(api.isFinalizing && api.isFinalizing());
+}
+
+bool canAsk() {
+  return isRunning() && python().threadState() != nullptr;
 }
 
 /// The innermost frame; borrowed by Python, referenced here.
@@ -147,24 +155,41 @@ std::string shortFile(std::string_view file) {
   return std::string(file.substr(folder == std::string_view::npos ? 0 : folder + 1));
 }
 
-/// The places of the stack that begins at `frame`, the user's innermost first.
-std::vector<probe::SourcePlace> placesOf(Reference<PyFrameObject> frame) {
+/// What is said of a code object.
+struct Code {
+  std::string file, function;
+  bool isUsers = false;
+  bool isShown = false;  ///< where the user's line called it: a library's, but not PyTorch's
+};
+
+Code codeOf(PyCodeObject* code) {
+  Code found{textOf(code, "co_filename"), textOf(code, "co_qualname")};
+  if (found.function.empty()) found.function = textOf(code, "co_name");
+  found.isUsers = isUsers(found.file);
+  found.isShown = !found.isUsers && !found.file.empty() && found.file.front() != '<' &&
+                  found.file.find("/torch/") == std::string::npos;
+  return found;
+}
+
+/// The frames of a stack by which its place is known.
+struct KnownStack {
+  struct Frame {
+    std::shared_ptr<const Code> code;
+    std::uint32_t line = 0;
+  };
+  std::vector<Frame> users;  ///< innermost first
+  Frame library;             ///< the innermost that is shown inside of the user's; or without code
+  std::uint64_t hash = 0x243F6A8885A308D3u;
+};
+
+/// The places of a stack, the user's innermost first.
+std::vector<probe::SourcePlace> placesOf(const KnownStack& stack) {
   std::vector<probe::SourcePlace> places;
-  std::string library;  // the innermost frame that is not the user's
-  for (; frame && places.size() < probe::CallSites::kKept;
-       frame = Reference(python().back(frame.get()))) {
-    const Reference code(python().code(frame.get()));
-    const std::string file = textOf(code.get(), "co_filename");
-    std::string function = textOf(code.get(), "co_qualname");
-    if (function.empty()) function = textOf(code.get(), "co_name");
-    const int line = python().lineNumber(frame.get());
-    if (isUsers(file)) {
-      if (places.empty() && !library.empty()) function.append(kInLibrary).append(library);
-      places.push_back({std::move(function), file, static_cast<std::uint32_t>(std::max(line, 0))});
-    } else if (library.empty() && !file.empty() && file.front() != '<' &&
-               file.find("/torch/") == std::string::npos) {
-      library = shortFile(file) + ":" + std::to_string(line) + " " + function;
-    }
+  for (const auto& [code, line] : stack.users) places.push_back({code->function, code->file, line});
+  if (const auto& [code, line] = stack.library; code && !places.empty()) {
+    places[0]
+        .function.append(kInLibrary)
+        .append(shortFile(code->file) + ":" + std::to_string(line) + " " + code->function);
   }
   return places;
 }
@@ -189,10 +214,120 @@ std::uint64_t hashOfStack(std::array<PyCodeObject*, kMostFrames>& keep, std::siz
   return hash;
 }
 
+/// What was found out about code objects and stacks. The GIL guards it.
+class Knowledge {
+ public:
+  /// Never destroyed: threads may outlive the statics.
+  static Knowledge& of(const probe::CallSites& sites) {
+    static auto* knowledge = new Knowledge;
+    if (std::exchange(knowledge->sites_, &sites) != &sites) {
+      knowledge->waits.clear();  // a forked child observes anew
+      knowledge->samples.clear();
+      knowledge->sampleSites = 0;
+    }
+    return *knowledge;
+  }
+
+  std::unordered_map<std::uint64_t, CallSiteId> waits;    ///< by hashOfStack()
+  std::unordered_map<std::uint64_t, CallSiteId> samples;  ///< by the hash of a KnownStack
+  std::size_t sampleSites = 0;  ///< that were made, also those that `samples` has forgotten
+
+  KnownStack stackOf(Reference<PyFrameObject> frame) {
+    KnownStack stack;
+    for (; frame && stack.users.size() < probe::CallSites::kKept;
+         frame = Reference(python().back(frame.get()))) {
+      Reference code(python().code(frame.get()));
+      const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(code.get());
+      std::shared_ptr<const Code> known = find(std::move(code));
+      const bool isLibrary = known->isShown && stack.users.empty() && !stack.library.code;
+      if (!known->isUsers && !isLibrary) continue;
+      const int line = std::max(python().lineNumber(frame.get()), 0);
+      stack.hash = mix(mix(stack.hash, address), static_cast<std::uint64_t>(line));
+      KnownStack::Frame found{std::move(known), static_cast<std::uint32_t>(line)};
+      if (isLibrary) {
+        stack.library = std::move(found);
+      } else {
+        stack.users.push_back(std::move(found));
+      }
+    }
+    return stack;
+  }
+
+ private:
+  // A program that makes code all the time, as a notebook does, must not keep all of it.
+  static constexpr std::size_t kMostCodes = 8192;
+
+  std::shared_ptr<const Code> find(Reference<PyCodeObject> code) {
+    PyCodeObject* const address = code.get();
+    if (const auto found = codes_.find(address); found != codes_.end()) return found->second.second;
+    auto made = std::make_shared<const Code>(codeOf(address));
+    if (codes_.size() >= kMostCodes) {
+      samples.clear();                    // what has their addresses now may be another
+      std::exchange(codes_, {}).clear();  // not in place: that may run code of the user's
+    }
+    codes_.insert_or_assign(address, std::pair(std::move(code), made));
+    return made;
+  }
+
+  const probe::CallSites* sites_ = nullptr;
+  // Referenced, so that their addresses stay theirs.
+  std::unordered_map<PyCodeObject*, std::pair<Reference<PyCodeObject>, std::shared_ptr<const Code>>>
+      codes_;
+};
+
+/// Innermost first, without a function that has run nothing yet: Python looks for interruptions at
+/// its first instruction, and what took the time was its caller.
+Reference<PyFrameObject> interruptedFrame() {
+  auto frame = innermostFrame();
+  const bool hasBegun =
+      !frame || !python().lastInstruction || python().lastInstruction(frame.get()) > 0;
+  if (hasBegun) return frame;
+  auto caller = Reference(python().back(frame.get()));
+  return caller ? std::move(caller) : std::move(frame);
+}
+
+// Beyond it samples have no library's frame, and beyond twice that no call site: the others, of
+// waits, must find room.
+constexpr std::size_t kMostSampleSites = 8192;
+
 }  // namespace
 
 void setLibraryFolders(std::vector<std::string> folders) {
   libraryFolders() = std::move(folders);
+}
+
+bool callOnMainThread(int (*call)(void*)) noexcept {
+  const Api& api = python();
+  return api.pendingCall && isRunning() && api.pendingCall(call, nullptr) == 0;
+}
+
+bool noticesCalls() {
+  using Version = const char* (*)();
+  Version version = nullptr;
+  if (!findPythonSymbol("Py_GetVersion", version)) return true;
+  int major = 0, minor = 0;
+  return std::sscanf(version(), "%d.%d", &major, &minor) != 2 ||
+         std::pair(major, minor) >= std::pair(3, 13);
+}
+
+void passGil() {
+  if (!isRunning()) return;
+  const Gil gil;
+}
+
+CallSiteId interruptedCallSite(probe::CallSites& sites) noexcept {
+  if (!canAsk() || python().error()) return kNoId;
+  Knowledge& knowledge = Knowledge::of(sites);
+  KnownStack stack = knowledge.stackOf(interruptedFrame());
+  if (stack.users.empty()) return kNoId;
+  const auto found = knowledge.samples.find(stack.hash);
+  if (found != knowledge.samples.end()) return found->second;
+  if (knowledge.sampleSites >= 2 * kMostSampleSites) return kOtherId;
+  if (knowledge.sampleSites >= kMostSampleSites) stack.library = {};
+  ++knowledge.sampleSites;
+  const CallSiteId id = sites.internPlaces(placesOf(stack));
+  knowledge.samples.emplace(stack.hash, id);
+  return id;
 }
 
 CallSiteId pythonCallSite(probe::CallSites& sites) noexcept {
@@ -202,17 +337,14 @@ CallSiteId pythonCallSite(probe::CallSites& sites) noexcept {
   std::array<PyCodeObject*, kMostFrames> codes;
   std::size_t count = 0;
   const std::uint64_t hash = hashOfStack(codes, count);
-  // The GIL guards it. Never destroyed: threads may outlive the statics.
-  static auto* known = new std::unordered_map<std::uint64_t, CallSiteId>;
-  static const probe::CallSites* knownOf = nullptr;
-  if (std::exchange(knownOf, &sites) != &sites) known->clear();  // a forked child observes anew
-  const auto found = known->find(hash);
+  Knowledge& knowledge = Knowledge::of(sites);
+  const auto found = knowledge.waits.find(hash);
   // The code objects of a known stack stay referenced, so that their addresses stay theirs.
-  const bool isNew = found == known->end();
+  const bool isNew = found == knowledge.waits.end();
   CallSiteId id = isNew ? kNoId : found->second;
   if (isNew && count > 0) {
-    id = sites.internPlaces(placesOf(innermostFrame()));
-    known->emplace(hash, id);
+    id = sites.internPlaces(placesOf(knowledge.stackOf(innermostFrame())));
+    knowledge.waits.emplace(hash, id);
   } else {
     for (std::size_t i = 0; i < count; ++i) python().decRef(reinterpret_cast<PyObject*>(codes[i]));
   }

@@ -18,4 +18,23 @@ void setLibraryFolders(std::vector<std::string> folders);
 /// without Python frames, or while the interpreter ends. Takes the GIL.
 [[nodiscard]] CallSiteId pythonCallSite(probe::CallSites& sites) noexcept;
 
+/// Has Python call `call(nullptr)` on its main thread, with the GIL, between two bytecodes: soon
+/// where it runs Python code, else at the end of the call into C that it is in. `call` must return
+/// 0. Returns false where that is not possible, as while the interpreter ends. Any thread; takes no
+/// lock that Python code may hold.
+[[nodiscard]] bool callOnMainThread(int (*call)(void*)) noexcept;
+/// Whether the main thread notices callOnMainThread() of another thread by itself: since Python
+/// 3.13. Before, it looks only after it has waited for the GIL.
+[[nodiscard]] bool noticesCalls();
+/// Takes the GIL and gives it back: within Python's switch interval of 5 ms, or once a call into C
+/// gives it up. Runs no Python code. Where the interpreter ends meanwhile, Python ends the calling
+/// thread, by unwinding it, or lets it wait for ever.
+void passGil();
+
+/// Returns the call site of what the calling thread did until callOnMainThread() had it
+/// interrupted: as pythonCallSite(), but that a function which has just begun is not yet there.
+/// Each call site has one id. After many thousands they lose the library's frame, and then become
+/// kOtherId.
+[[nodiscard]] CallSiteId interruptedCallSite(probe::CallSites& sites) noexcept;
+
 }  // namespace highwater::python

@@ -62,6 +62,7 @@ ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
     : options_(options), device_(std::move(device)), recorder_(RunClock::startingNow()) {
   if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
   recorder_.nameThread("training");
+  recorder_.setTrainingThread(recorder_.lane().id());
   recorder_.setLevel(options_.level);
   control_.setLevel(options_.level);
   recorder_.callSites().askInterpreter(&pythonCallSite);
@@ -70,6 +71,7 @@ ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
 }
 
 Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
+  recorder_.setTrainingThread(recorder_.lane().id());
   const auto connection = process::openConnection(host, -1);
   if (!connection && connection.error().code == ErrorCode::kNotFound) {
     return Error{ErrorCode::kEnded, "Highwater has ended"};
@@ -101,6 +103,12 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   sender_->start();
   sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
                    process::makeSystemReader(device_));
+  if (options_.hostSampleHz > 0) {
+    hostSampler_.emplace(recorder_);
+    sampler_->alsoCall(options_.hostSampleHz, [this](std::int64_t nowNs) {
+      if (!isOver()) hostSampler_->request(nowNs);
+    });
+  }
   sampler_->start();
   return {};
 }
@@ -170,6 +178,7 @@ void ScriptProbe::stopObserving() {
 void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit) {
   stopObserving();
   if (sampler_) sampler_->stop();
+  if (hostSampler_) hostSampler_->stop();
   if (!sender_) return;
   if (open_) recordStep(open_->workedUntilNs);
   writer_->giveUpAt(std::chrono::steady_clock::now() + limit);
@@ -184,6 +193,7 @@ void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::mi
 }
 
 void ScriptProbe::forget() noexcept {
+  if (hostSampler_) hostSampler_->forget();
   probe::OpObserver::silence();
   socket_.close();
 }

@@ -22,6 +22,7 @@
 #include "probe/stream/sender.h"
 #include "process/command_reader.h"
 #include "process/connection.h"
+#include "python/native/host_sampler.h"
 #include "python/native/outbox.h"
 #include "python/native/script_control.h"
 #include "wire/own_descriptor.h"
@@ -33,6 +34,7 @@ struct ScriptOptions {
   std::string simulatedDevice;  ///< the library of the simulated device, loaded already; "": none
   std::string script;           ///< what runs, for the user: "train.py"
   events::ProbeLevel level = events::ProbeLevel::Monitor;
+  std::uint32_t hostSampleHz = kDefaultHostSampleHz;  ///< 0: none
 };
 
 /// The probe of a script that may train. It observes from start() on, and keeps what it saw until
@@ -143,6 +145,7 @@ class ScriptProbe {
   std::optional<Outbox> outbox_;
   std::optional<probe::Sender> sender_;
   std::optional<probe::Sampler> sampler_;
+  std::optional<HostSampler> hostSampler_;
   std::optional<probe::OpObserver> observer_;
 
   /// A step whose work has ended.

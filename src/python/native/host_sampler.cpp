@@ -1,0 +1,98 @@
+#include "python/native/host_sampler.h"
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "probe/stream/guest_thread.h"
+#include "python/native/interpreter.h"
+
+namespace highwater::python {
+namespace {
+
+/// Python may call onMainThread() after stop().
+std::atomic<HostSampler*> sampling{nullptr};
+
+// Passing the GIL takes 5 ms, unless a call into C keeps it; the end of a script waits no longer.
+constexpr std::chrono::milliseconds kPassedWithin{100};
+
+}  // namespace
+
+HostSampler::HostSampler(probe::Recorder& recorder) : recorder_(recorder) {
+  if (!noticesCalls()) {
+    passer_ = probe::startGuestThread([this] { passWhenAsked(); }, [](const std::string&) {});
+  }
+  sampling.store(this, std::memory_order_release);
+}
+
+void HostSampler::forget() noexcept {
+  HostSampler* expected = this;
+  sampling.compare_exchange_strong(expected, nullptr);
+}
+
+void HostSampler::stop() {
+  forget();
+  if (!passer_.joinable()) return;
+  std::unique_lock lock(mutex_);
+  isStopping_ = true;
+  wake_.notify_all();
+  const bool hasEnded = wake_.wait_for(lock, kPassedWithin, [this] { return hasEnded_; });
+  lock.unlock();
+  hasEnded ? passer_.join() : passer_.detach();
+}
+
+void HostSampler::passWhenAsked() {
+  std::unique_lock lock(mutex_);
+  while (!isStopping_) {
+    wake_.wait(lock, [this] { return isToPass_ || isStopping_; });
+    if (!std::exchange(isToPass_, false)) continue;
+    lock.unlock();
+    passGil();
+    lock.lock();
+  }
+  hasEnded_ = true;
+  wake_.notify_all();
+}
+
+void HostSampler::request(std::int64_t nowNs) {
+  const probe::Recorder::Blocked blocked = recorder_.blocked();
+  const bool isIdle = recorder_.paused() || recorder_.level() == events::ProbeLevel::Off;
+  if (blocked.now || isIdle) return;
+  (void)requests_.tryPush({nowNs, blocked.before, recorder_.step(), recorder_.phase()});
+  if (!isAsked_.exchange(true) && !callOnMainThread(&HostSampler::onMainThread)) isAsked_ = false;
+  if (!passer_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    isToPass_ = true;
+  }
+  wake_.notify_all();
+}
+
+int HostSampler::onMainThread(void*) noexcept {
+  HostSampler* sampler = sampling.load(std::memory_order_acquire);
+  if (!sampler) return 0;
+  try {
+    sampler->take();
+  } catch (const std::exception&) {  // no memory: these moments have no sample
+  }
+  return 0;
+}
+
+void HostSampler::take() {
+  isAsked_ = false;
+  const bool trains = recorder_.hasLane() && recorder_.lane().id() == recorder_.trainingThread();
+  const std::uint64_t blockedBefore = recorder_.blocked().before;
+  std::optional<CallSiteId> site;
+  requests_.drain([&](const Request& each) {
+    // It has waited since, or run an op on the CPU, so it is at another line than it was.
+    if (!trains || each.blockedBefore != blockedBefore) return;
+    if (!site) site = interruptedCallSite(recorder_.callSites());
+    recorder_.record([&](std::int64_t) {
+      return events::HostSample(each.timeNs, each.step, *site, recorder_.lane().id(), each.phase);
+    });
+  });
+}
+
+}  // namespace highwater::python
