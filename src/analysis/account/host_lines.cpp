@@ -1,0 +1,51 @@
+#include "analysis/account/host_lines.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+namespace highwater::analysis {
+
+std::vector<HostLine> hostLines(const LiveStore& store, const TimeRange& range,
+                                const HostSampleFilter& counts) {
+  return hostLines(store, std::span(&range, 1), counts);
+}
+
+std::vector<HostLine> hostLines(const LiveStore& store, std::span<const TimeRange> ranges,
+                                const HostSampleFilter& counts) {
+  const auto& samples = store.hostSamples();
+  std::unordered_map<CallSiteId, std::uint64_t> bySite;
+  std::uint64_t total = 0;
+  for (const TimeRange& range : ranges) {
+    const auto isBefore = [](const events::HostSample& each, std::int64_t ns) {
+      return each.time_ns() < ns;
+    };
+    for (auto at = std::lower_bound(samples.begin(), samples.end(), range.beginNs, isBefore);
+         at != samples.end() && at->time_ns() < range.endNs; ++at) {
+      if (counts && !counts(*at)) continue;
+      ++bySite[at->call_site()];
+      ++total;
+    }
+  }
+  // A line has an id for each stack that led to it.
+  std::map<std::tuple<std::string, std::uint32_t, std::string>, HostLine> byLine;
+  for (const auto& [id, count] : bySite) {
+    CallSiteParts site = store.callSiteParts(id);
+    HostLine& line = byLine[{site.path, site.number, site.library}];
+    line.site = std::move(site);
+    line.samples += count;
+  }
+  std::vector<HostLine> lines;
+  for (auto& [key, line] : byLine) {
+    line.share = static_cast<double>(line.samples) / static_cast<double>(total);
+    lines.push_back(std::move(line));
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const HostLine& a, const HostLine& b) { return a.samples > b.samples; });
+  return lines;
+}
+
+}  // namespace highwater::analysis

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "analysis/live_store.h"
+#include "analysis/time_range.h"
+
+namespace highwater::analysis {
+
+/// A line of the user's code, with the library's line that it called, at which the host did work of
+/// its own.
+struct HostLine {
+  CallSiteParts site;         ///< empty where no line of the user's ran
+  std::uint64_t samples = 0;  ///< host samples that were taken in it
+  double share = 0;           ///< of all samples that were counted, 0 to 1
+};
+
+/// Whether a host sample counts; empty: each.
+using HostSampleFilter = std::function<bool(const events::HostSample&)>;
+
+/// Counts the host samples in `range` that `counts` lets through by line, the most samples first.
+/// Samples stand for equal times: a line's share is its share of the host's own work.
+[[nodiscard]] std::vector<HostLine> hostLines(const LiveStore& store, const TimeRange& range,
+                                              const HostSampleFilter& counts = {});
+/// The same in several ranges, of which no two overlap.
+[[nodiscard]] std::vector<HostLine> hostLines(const LiveStore& store,
+                                              std::span<const TimeRange> ranges,
+                                              const HostSampleFilter& counts = {});
+
+}  // namespace highwater::analysis

@@ -1,0 +1,97 @@
+#include <QtTest>
+
+#include "analysis/account/host_lines.h"
+#include "step_events.h"
+#include "support/test_program.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+/// The same line, called from two places, and a line that calls a library.
+constexpr CallSiteId kDump = 3, kDumpElsewhere = 5, kTrainer = 6;
+constexpr TimeRange kAll{0, 1000 * kMs};
+
+struct SampledRun {
+  LiveStore store;
+  OwnedBatch batch;
+
+  SampledRun() {
+    store.apply(
+        Definitions{{},
+                    {},
+                    {{2, kNoId, "main", "/home/me/train.py", 9, "log(step)"},
+                     {kDump, 2, "log", "/home/me/train.py", 12, "json.dumps(history)"},
+                     {4, kNoId, "main", "/home/me/train.py", 20, "log(0)"},
+                     {kDumpElsewhere, 4, "log", "/home/me/train.py", 12, ""},
+                     {kTrainer, kNoId, "main, in transformers/trainer.py:1911 Trainer.train",
+                      "/home/me/train.py", 30, "trainer.train()"}},
+                    {}});
+  }
+  void sample(std::int64_t ms, CallSiteId site, std::uint32_t step = 1) {
+    batch.hostSamples.emplace_back(ms * kMs, step, site, kTrainingThread, events::Phase::None);
+  }
+  const LiveStore& done() {
+    store.apply(batch.view());
+    return store;
+  }
+};
+
+}  // namespace
+
+class TestHostLines : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void countsByLine() {
+    SampledRun run;
+    run.sample(0, kTrainer);
+    run.sample(40, kDump);
+    run.sample(80, kDumpElsewhere);
+    run.sample(120, kNoId);
+    const auto lines = hostLines(run.done(), kAll);
+    QCOMPARE(lines.size(), std::size_t{3});
+    QCOMPARE(lines[0].site.line, std::string("train.py:12"));
+    QCOMPARE(lines[0].samples, std::uint64_t{2});
+    QCOMPARE(lines[0].share, 0.5);
+    double shares = 0;
+    for (const HostLine& each : lines) shares += each.share;
+    QCOMPARE(shares, 1.0);
+    const auto trainer = std::find_if(lines.begin(), lines.end(), [](const HostLine& each) {
+      return each.site.library == "transformers/trainer.py:1911 Trainer.train";
+    });
+    QVERIFY(trainer != lines.end());
+    QCOMPARE(trainer->site.text, std::string("trainer.train()"));
+  }
+
+  void countsInTheRangesAlone() {
+    SampledRun run;
+    for (std::int64_t ms = 0; ms < 100; ms += 10) run.sample(ms, ms < 50 ? kDump : kTrainer);
+    const LiveStore& store = run.done();
+    const auto first = hostLines(store, TimeRange{0, 50 * kMs});  // without its end
+    QCOMPARE(first.size(), std::size_t{1});
+    QCOMPARE(first[0].samples, std::uint64_t{5});
+    const std::vector<TimeRange> ranges = {{40 * kMs, 60 * kMs}, {90 * kMs, 200 * kMs}};
+    const auto both = hostLines(store, ranges);
+    QCOMPARE(both.size(), std::size_t{2});
+    QCOMPARE(both[0].site.line, std::string("train.py:30"));
+    QCOMPARE(both[0].samples, std::uint64_t{2});
+    QVERIFY(hostLines(store, TimeRange{500 * kMs, 600 * kMs}).empty());
+  }
+
+  void countsWhatTheFilterLetsThrough() {
+    SampledRun run;
+    run.sample(0, kDump, 1);
+    run.sample(40, kTrainer, 2);
+    const auto lines = hostLines(run.done(), kAll,
+                                 [](const events::HostSample& each) { return each.step() == 2; });
+    QCOMPARE(lines.size(), std::size_t{1});
+    QCOMPARE(lines[0].site.line, std::string("train.py:30"));
+    QCOMPARE(lines[0].share, 1.0);
+  }
+};
+
+HIGHWATER_TEST(TestHostLines, QCoreApplication)
+#include "tst_host_lines.moc"
