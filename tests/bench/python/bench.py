@@ -1,7 +1,7 @@
 """What Highwater costs a Python training: bench.py --programs FOLDER [--python PATH] [--json FILE].
 
 Each training runs in several processes at once: without Highwater (twice: the second is the control), under
-`highwater run --record`, and under torch.profiler. They take turns, in one order and then in the opposite one,
+`highwater run --record`, under the same without host samples, and under torch.profiler. They take turns, in one order and then in the opposite one,
 so that only one of them runs at a time and a drift of the machine affects all alike.
 """
 import argparse
@@ -19,11 +19,12 @@ import time
 import results
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-ARMS = ("without", "control", "highwater", "profiler")
+ARMS = ("without", "control", "highwater", "unsampled", "profiler")
+WATCHED = ("highwater", "unsampled")
 # Of a block. Blocks are short, so that on a busy machine most of them run without being interrupted.
 STEPS = {"plain_loop": 3, "host_bound_loop": 100, "hugging_face": 3}
 # Upper limits, by the name of the row.
-GOALS = {"highwater_over_nothing": 1.02}
+GOALS = {"highwater_over_nothing": 1.02, "host_samples_over_none": 1.002}
 _LIMIT_SECONDS = 180
 
 
@@ -38,15 +39,17 @@ class Machinery:
         self.folder = folder
 
     def environment(self, arm, **more):
-        simulated = "" if arm == "highwater" else self.simulated
+        simulated = "" if arm in WATCHED else self.simulated
+        if arm == "unsampled":
+            more["HIGHWATER_HOST_SAMPLES"] = "0"
         return {**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE",
                 "TOKENIZERS_PARALLELISM": "false", "BENCH_SIMULATED_DEVICE": simulated, **more}
 
     def command(self, arm, script, *arguments):
         command = [self.python, "-W", "ignore", os.path.join(HERE, script), *arguments]
-        if arm != "highwater":
+        if arm not in WATCHED:
             return command
-        recording = os.path.join(self.folder, "run.highwater")
+        recording = os.path.join(self.folder, f"{arm}.highwater")
         return [self.highwater, "run", "--device", "sim", "--record", recording, "--force", "--", *command]
 
 
@@ -123,7 +126,7 @@ def measure(machinery, training, rounds, quads, arms):
                 costs[arm].append(pair)
         for arm, each in running.items():
             output = each.end()
-            if arm == "highwater" and ("not watched" in output or "Recording" not in output):
+            if arm in WATCHED and ("not watched" in output or "Recording" not in output):
                 raise SystemExit(f"Highwater did not record {training}\n{output}")
         print(f"  {training}: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
     return costs
@@ -147,6 +150,10 @@ def training_rows(training, costs):
             for name, kind in (("over_nothing", "wall"), ("cpu_time", "cpu")):
                 rows.append(row(f"{arm}_{name}", training, "×",
                                 results.estimate(ratios(costs, arm, "without", kind))))
+    if {*WATCHED} <= {*costs}:
+        for name, kind in (("over_none", "wall"), ("cpu_time", "cpu")):
+            rows.append(row(f"host_samples_{name}", training, "×",
+                            results.estimate(ratios(costs, *WATCHED, kind))))
     return rows
 
 
