@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #include "analysis/growing.h"
 #include "core/knobs.h"
@@ -91,16 +92,24 @@ void LiveStore::apply(const Message& message) {
         if constexpr (std::is_same_v<T, Hello>) {
           hello_ = value;
         } else if constexpr (std::is_same_v<T, RunDescription>) {
+          // A script's is sent again with more facts; the knobs then are those of the stream so
+          // far.
+          if (!run_) {
+            knobs_ = value.knobs;
+            probeLevel_ = value.probeLevel;
+          }
           run_ = value;
-          knobs_ = value.knobs;
-          probeLevel_ = value.probeLevel;
+          if (run_->stepsAre != StepsAre::kIterations) addIterations(run_->firstStep);
         } else if constexpr (std::is_same_v<T, Definitions>) {
           definitions_.add(value);
           for (const auto& thread : value.threads) threadNames_[thread.id] = thread.name;
         } else if constexpr (std::is_same_v<T, EventBatch>) {
           addBatch(value);
+        } else if constexpr (std::is_same_v<T, Failure>) {
+          failedInEvaluation_ = value.inEvaluation;
         } else if constexpr (std::is_same_v<T, RunEnd>) {
           end_ = value;
+          addIterations(0);
           stopAwaitingRates(0);
         } else if constexpr (std::is_same_v<T, FallbackAcceptance>) {
           acceptances_[value.op] = value;
@@ -212,7 +221,14 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
   for (const auto& fallback : batch.fallbacks) addFallback(fallback);
   for (const auto& marker : batch.markers) addMarker(marker);
-  for (const auto& step : batch.steps) addStep(step);
+  const bool iterates = run_ && run_->stepsAre == StepsAre::kIterations && !end_;
+  for (const auto& step : batch.steps) {
+    if (iterates) {
+      iterations_.push_back(step);
+    } else if (!run_ || step.step() >= run_->firstStep) {
+      addStep(step);
+    }
+  }
   for (const auto& span : batch.deviceSpans) addDeviceSpan(span);
   evaluations_.insert(evaluations_.end(), batch.evaluations.begin(), batch.evaluations.end());
   phaseMemory_.insert(phaseMemory_.end(), batch.phaseMemory.begin(), batch.phaseMemory.end());
@@ -305,6 +321,12 @@ void LiveStore::addStep(const events::StepRecord& step) {
   steps_.fallbackMs.append(takePending(pendingFallbacks_));
   steps_.unplannedSyncMs.append(takePending(pendingSyncs_));
   stepReached(step.step());
+}
+
+void LiveStore::addIterations(std::uint32_t first) {
+  for (const events::StepRecord& each : std::exchange(iterations_, {})) {
+    if (each.step() >= first) addStep(each);
+  }
 }
 
 void LiveStore::addDeviceSpan(const events::DeviceSpan& span) {

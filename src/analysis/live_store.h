@@ -123,6 +123,8 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const std::optional<RunDescription>& run() const { return run_; }
   /// How the run ended. Empty while it goes on.
   [[nodiscard]] const std::optional<RunEnd>& end() const { return end_; }
+  /// Whether a script ended by an error while an evaluation was running.
+  [[nodiscard]] bool failedInEvaluation() const { return failedInEvaluation_; }
   /// Whether the device is simulated; false as long as it is unknown.
   [[nodiscard]] bool simulated() const { return hello_ && hello_->device.simulated; }
   /// Whether the device has memory counters. False for the CPU; true as long as the device is
@@ -198,6 +200,10 @@ class LiveStore final : public MessageSink {
 
   /// The name that an id of the run stands for, such as an op's: see DefinitionTable.
   [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
+  /// Where a named span begins in the user's code; kNoId where it is unknown.
+  [[nodiscard]] CallSiteId callSiteOf(const events::NamedSpan& span) const {
+    return definitions_.callSiteOfName(span.name());
+  }
   /// The path of a module, such as "encoder.layers.1": see DefinitionTable.
   [[nodiscard]] std::string modulePath(ModuleId id) const { return definitions_.modulePath(id); }
   /// The line of the user's code that an id stands for: see DefinitionTable.
@@ -289,6 +295,8 @@ class LiveStore final : public MessageSink {
   void addMachineSample(const events::MachineSample& sample);
   void addHostSample(const events::HostSample& sample);
   void addStep(const events::StepRecord& step);
+  /// Makes iterations steps from number `first` on, and forgets the others.
+  void addIterations(std::uint32_t first);
   void addDeviceSpan(const events::DeviceSpan& span);
   void addPhase(const events::PhaseSpan& phase);
   void addNamedSpan(const events::NamedSpan& span);
@@ -343,12 +351,14 @@ class LiveStore final : public MessageSink {
   std::optional<Hello> hello_;
   std::optional<RunDescription> run_;
   std::optional<RunEnd> end_;
+  bool failedInEvaluation_ = false;
   std::uint64_t movedRows_ = 0;  ///< by late samples
   MemoryColumns memory_;
   SystemColumns system_;
   MachineColumns machine_;
   std::vector<events::HostSample> hostSamples_;
   StepColumns steps_;
+  std::vector<events::StepRecord> iterations_;  ///< steps at the end of the run: see StepsAre
   std::vector<events::PhaseSpan> phases_;
   std::vector<events::SyncPoint> syncPoints_;
   std::vector<events::FallbackEvent> fallbacks_;

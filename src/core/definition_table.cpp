@@ -43,7 +43,7 @@ std::string withDetail(const std::string& what, const std::string& detail) {
 
 void DefinitionTable::add(const Definitions& definitions) {
   for (const auto& definition : definitions.names) {
-    if (names_.size() < kMaxNames) names_.try_emplace(definition.id, definition.text);
+    if (names_.size() < kMaxNames) names_.try_emplace(definition.id, definition);
   }
   for (const auto& definition : definitions.modules) {
     if (modules_.size() < kMaxModules) modules_.try_emplace(definition.id, definition);
@@ -73,7 +73,12 @@ std::string DefinitionTable::name(NameId id) const {
     return id - kMaxNames < ownTexts_.size() ? ownTexts_[id - kMaxNames] : "unknown";
   }
   const auto found = names_.find(id);
-  return found == names_.end() ? "unknown" : found->second;
+  return found == names_.end() ? "unknown" : found->second.text;
+}
+
+CallSiteId DefinitionTable::callSiteOfName(NameId id) const {
+  const auto found = names_.find(id);
+  return found == names_.end() ? kNoId : found->second.callSite;
 }
 
 std::string DefinitionTable::modulePath(ModuleId id) const {

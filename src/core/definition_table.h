@@ -51,6 +51,8 @@ class DefinitionTable {
   /// The text of a name, for example of an op: "aten::mm". "unknown" for an undefined id. Empty for
   /// kNoId, "other" for kOtherId.
   [[nodiscard]] std::string name(NameId id) const;
+  /// Where the spans of a name begin; kNoId where it is unknown.
+  [[nodiscard]] CallSiteId callSiteOfName(NameId id) const;
   /// The path of a module from the model's root: "encoder.layers.1.attn". Parts that were not
   /// defined are "unknown".
   [[nodiscard]] std::string modulePath(ModuleId id) const;
@@ -67,7 +69,7 @@ class DefinitionTable {
   [[nodiscard]] std::string markerText(const events::Marker& marker) const;
 
  private:
-  std::unordered_map<NameId, std::string> names_;
+  std::unordered_map<NameId, NameDefinition> names_;
   std::vector<std::string> ownTexts_;  ///< from id kMaxNames on
   std::unordered_map<ModuleId, ModuleDefinition> modules_;
   std::unordered_map<CallSiteId, CallSiteDefinition> callSites_;

@@ -98,7 +98,21 @@ struct Knobs {
   bool operator==(const Knobs&) const = default;
 };
 
-/// The model, data and settings of the run. Sent once, before the first step.
+/// What the steps of a run are: steps of a training, what a script says with highwater.step(), or,
+/// where nothing trains, calls of its model. Whether they are these only the end of a run tells:
+/// those before a training are no steps. The numbers are part of the recording's format.
+enum class StepsAre : std::uint8_t { kTraining = 0, kTold = 1, kIterations = 2 };
+
+/// How a script's torch.utils.data.DataLoader loads, as its arguments of these names say.
+struct LoaderSettings {
+  std::uint32_t workers = 0;  ///< num_workers
+  bool persistentWorkers = false;
+
+  bool operator==(const LoaderSettings&) const = default;
+};
+
+/// The model, data and settings of the run. Sent before the first step; of a script again where
+/// more is known of it.
 struct RunDescription {
   std::string workload;
   std::string preset;
@@ -123,6 +137,11 @@ struct RunDescription {
   bool ownScript = false;
   std::string model;      ///< of a script: the class of its model
   std::string optimizer;  ///< of a script: the class of its optimizer
+  StepsAre stepsAre = StepsAre::kTraining;
+  /// The first step that is one: those before it were iterations, of a script that then trained or
+  /// told its steps. 0: all are.
+  std::uint32_t firstStep = 0;
+  std::optional<LoaderSettings> loader{};  ///< of a script's last batch; nullopt: no DataLoader
 };
 
 /// A setting of the user's own script that the host can change: declared by highwater.knob(), or
@@ -144,6 +163,7 @@ struct ScriptKnob {
 struct NameDefinition {
   NameId id = kNoId;
   std::string text;
+  CallSiteId callSite = kNoId;  ///< of a NamedSpan's name: where such spans begin
 };
 /// Defines a ModuleId, a module of the model. The module's path is the names of its parents and its
 /// own, joined by dots.
@@ -205,6 +225,7 @@ struct Failure {
   enum class Kind : std::uint8_t { kFailed = 1, kUsage = 2, kDeviceContract = 3, kOutOfMemory = 4 };
   Kind kind = Kind::kFailed;
   std::string message;
+  bool inEvaluation = false;  ///< of a script: an evaluation was running
 };
 
 /// The worker's last message of a run without error: all planned steps are done, or StopTraining

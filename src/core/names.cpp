@@ -58,7 +58,10 @@ constexpr std::array<std::string_view, 5> kThermalStateNames = {"unknown", "nomi
 constexpr std::array<std::string_view, 9> kRunEndKeys = {
     "unknown", "finished", "stopped", "failed", "crashed", "exited", "hung", "nonsense", "aborted"};
 
+constexpr std::array<std::string_view, 3> kStepsAreKeys = {"training", "told", "iterations"};
+
 // Every value needs a row.
+static_assert(kStepsAreKeys.size() == static_cast<std::size_t>(StepsAre::kIterations) + 1);
 static_assert(kPhaseWords.size() == static_cast<std::size_t>(events::Phase::MAX) + 1);
 static_assert(kSyncWords.size() == static_cast<std::size_t>(events::SyncKind::MAX) + 1);
 static_assert(kMarkerKeys.size() == static_cast<std::size_t>(events::MarkerKind::MAX) + 1);
@@ -141,6 +144,10 @@ std::string_view eventKindKey(events::EventKind kind) {
 }
 std::string_view runEndKey(RunEnd::Reason reason) {
   return wordIn(kRunEndKeys, reason);
+}
+
+std::string_view stepsAreKey(StepsAre what) {
+  return wordIn(kStepsAreKeys, what);
 }
 
 std::string_view deviceLabel(const DeviceReport& device) {

@@ -52,6 +52,10 @@ inline constexpr std::array<events::Phase, 6> kPhases = {
 /// "nonsense" for kProtocolViolation. "unknown" for a value outside of the enum.
 [[nodiscard]] std::string_view runEndKey(RunEnd::Reason reason);
 
+/// The key in JSON and recordings of what the steps of a run are: "training", "told" or
+/// "iterations". "unknown" for a value outside of the enum.
+[[nodiscard]] std::string_view stepsAreKey(StepsAre what);
+
 /// The short name of the run's device for the screen: "mps", "simulated mps", "cpu", or "unknown
 /// device".
 [[nodiscard]] std::string_view deviceLabel(const DeviceReport& device);

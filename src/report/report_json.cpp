@@ -254,6 +254,12 @@ void addKnobs(const Knobs& knobs, QJsonObject& run) {
   run["out_of_memory_policy"] = name(policyName(knobs.outOfMemory));
 }
 
+QJsonValue loaderJson(const RunDescription& run) {
+  if (!run.loader) return QJsonValue();
+  return QJsonObject{{"num_workers", integer(run.loader->workers)},
+                     {"persistent_workers", run.loader->persistentWorkers}};
+}
+
 /// Of a script: what is known. The knobs of the built-in workload are guesses here.
 QJsonObject scriptJson(const LiveStore& store) {
   const RunDescription& run = *store.run();
@@ -267,6 +273,8 @@ QJsonObject scriptJson(const LiveStore& store) {
       {"parameters", orNull(run.parameters > 0, integer(run.parameters))},
       {"batch_size_guess", orNull(knobs.batchSize > 0, integer(knobs.batchSize))},
       {"sequence_length_guess", orNull(knobs.sequenceLength > 0, integer(knobs.sequenceLength))},
+      {"steps_are", text(stepsAreKey(run.stepsAre))},
+      {"loader", loaderJson(run)},
       {"knobs", knobsJson(store)}};
 }
 

@@ -147,6 +147,8 @@ void PendingBatch::addDescription(const RunDescription& run) {
   put("own_script", "true");
   put("model", run.model);
   put("optimizer", run.optimizer);
+  put("steps_are", std::string(stepsAreKey(run.stepsAre)));
+  if (run.firstStep > 0) put("first_step", std::to_string(run.firstStep));
 }
 
 void PendingBatch::addEnd(const RunEnd& end) {

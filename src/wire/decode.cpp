@@ -107,6 +107,11 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.ownScript = t.own_script();
   m.model = text(t.model());
   m.optimizer = text(t.optimizer());
+  m.stepsAre = static_cast<StepsAre>(t.steps_are());
+  m.firstStep = t.first_step();
+  if (const fb::LoaderSettings* loader = t.loader()) {
+    m.loader = {loader->workers(), loader->persistent_workers()};
+  }
   return Message(std::move(m));
 }
 
@@ -118,7 +123,9 @@ Result<Message> decodeBody(const fb::ScriptKnob& t) {
 
 Result<Message> decodeBody(const fb::Definitions& t) {
   Definitions m;
-  each(t.names(), [&m](const auto& d) { m.names.push_back({d.id(), text(d.text())}); });
+  each(t.names(), [&m](const auto& d) {
+    m.names.push_back({d.id(), text(d.text()), d.call_site()});
+  });
   each(t.modules(), [&m](const auto& d) {
     m.modules.push_back({d.id(), d.parent(), text(d.name())});
   });
@@ -147,7 +154,8 @@ Result<Message> decodeBody(const fb::CommandResult& t) {
 }
 
 Result<Message> decodeBody(const fb::Failure& t) {
-  return Message(Failure{static_cast<Failure::Kind>(t.kind()), text(t.message())});
+  return Message(
+      Failure{static_cast<Failure::Kind>(t.kind()), text(t.message()), t.in_evaluation()});
 }
 
 Result<Message> decodeBody(const fb::Goodbye& t) {

@@ -79,12 +79,17 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   const auto scenario = text(b, m.scenario);
   const auto model = text(b, m.model);
   const auto optimizer = text(b, m.optimizer);
+  Offset<fb::LoaderSettings> loader;
+  if (m.loader) {
+    loader = fb::CreateLoaderSettings(b, m.loader->workers, m.loader->persistentWorkers);
+  }
   return {fb::Body::RunDescription,
           fb::CreateRunDescription(
               b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows, labelVector,
               m.vocabularySize, m.width, m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
               m.maxSequenceLength, m.plannedSteps, scenario,
-              static_cast<std::uint8_t>(m.probeLevel), m.ownScript, model, optimizer)};
+              static_cast<std::uint8_t>(m.probeLevel), m.ownScript, model, optimizer,
+              static_cast<std::uint8_t>(m.stepsAre), loader, m.firstStep)};
 }
 
 Encoded<fb::ScriptKnob> encodeBody(Builder& b, const ScriptKnob& m) {
@@ -101,7 +106,9 @@ Encoded<fb::ScriptKnob> encodeBody(Builder& b, const ScriptKnob& m) {
 
 Encoded<fb::Definitions> encodeBody(Builder& b, const Definitions& m) {
   std::vector<Offset<fb::NameDefinition>> names;
-  for (const auto& d : m.names) names.push_back(fb::CreateNameDefinition(b, d.id, text(b, d.text)));
+  for (const auto& d : m.names) {
+    names.push_back(fb::CreateNameDefinition(b, d.id, text(b, d.text), d.callSite));
+  }
   std::vector<Offset<fb::ModuleDefinition>> modules;
   for (const auto& d : m.modules) {
     modules.push_back(fb::CreateModuleDefinition(b, d.id, d.parent, text(b, d.name)));
@@ -147,8 +154,8 @@ Encoded<fb::CommandResult> encodeBody(Builder& b, const CommandResult& m) {
 }
 
 Encoded<fb::Failure> encodeBody(Builder& b, const Failure& m) {
-  return {fb::Body::Failure,
-          fb::CreateFailure(b, static_cast<std::uint8_t>(m.kind), text(b, m.message))};
+  return {fb::Body::Failure, fb::CreateFailure(b, static_cast<std::uint8_t>(m.kind),
+                                               text(b, m.message), m.inEvaluation)};
 }
 
 Encoded<fb::Goodbye> encodeBody(Builder& b, const Goodbye& m) {

@@ -170,7 +170,7 @@ Result<void> Validator::checkDescription(const RunDescription& run) {
   }
   // The numbers are those of the enums in core/messages.h; 0 is a script or an older recording.
   if (run.knobs.precision > Precision::kFloat16 ||
-      run.knobs.outOfMemory > OutOfMemoryPolicy::kHalve) {
+      run.knobs.outOfMemory > OutOfMemoryPolicy::kHalve || run.stepsAre > StepsAre::kIterations) {
     return refuse(Violation::kUnknownEnum, "a setting of the description");
   }
   const auto isPositive = [](double value) { return std::isfinite(value) && value >= 0; };
@@ -226,6 +226,10 @@ Result<void> Validator::checkDefinitions(const Definitions& definitions) {
   for (const NameDefinition& d : definitions.names) {
     // A name may be the text of a note, which has the limit of texts.
     if (d.text.size() > kMaxTextBytes) return refuse(Violation::kTextTooLong, "a name");
+    // It may be defined later.
+    if (d.callSite >= kMaxCallSites) {
+      return refuse(Violation::kUndefinedId, "the call site of a name");
+    }
     if (auto r = define(names_, d.id, kOtherId + 1, kMaxNames, "name"); !r) return r;
     if (auto r = countText(d.text.size()); !r) return r;
   }

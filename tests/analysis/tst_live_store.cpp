@@ -307,6 +307,34 @@ class TestLiveStore : public QObject {
     QCOMPARE(store.steps().lastLossRow, std::optional<std::size_t>(0));
   }
 
+  /// Calls of a model are steps at the end of a run in which nothing trained.
+  void iterationsAreStepsOfARunThatNeverTrains() {
+    RunDescription run;
+    run.ownScript = true;
+    run.stepsAre = StepsAre::kIterations;
+    OwnedBatch batch;
+    for (std::uint32_t step = 1; step <= 4; ++step) {
+      batch.steps.push_back(test::stepAt(step, step * 10, 10));
+    }
+    LiveStore store, trained;
+    for (LiveStore* each : {&store, &trained}) {
+      each->apply(run);
+      each->apply(batch.view());
+      QVERIFY(each->steps().records.empty());
+    }
+    store.apply(RunEnd{});
+    QCOMPARE(store.steps().records.size(), std::size_t{4});
+    run.stepsAre = StepsAre::kTraining;
+    run.firstStep = 3;  // the stream may tell it late
+    trained.apply(run);
+    OwnedBatch late;
+    late.steps.push_back(test::stepAt(2, 20, 10));
+    trained.apply(late.view());
+    trained.apply(RunEnd{});
+    QCOMPARE(trained.steps().records.size(), std::size_t{2});
+    QCOMPARE(trained.steps().records.front().step(), 3u);
+  }
+
   void knobsFollowMarkers() {
     LiveStore store;
     RunDescription run;

@@ -41,6 +41,20 @@ class TestNameTable : public QObject {
     QCOMPARE(second.threads.size(), std::size_t{1});
   }
 
+  void aNameHasAnIdForEachCallSite() {
+    NameTable table;
+    const NameId plain = table.intern("evaluation").id;
+    const NameId here = table.internAt("evaluation", 7);
+    QCOMPARE(table.internAt("evaluation", 7), here);
+    QCOMPARE(table.internAt("evaluation", kNoId), plain);
+    QVERIFY(here != plain && here != table.internAt("evaluation", 8));
+    Definitions all;
+    table.takeNew(all);
+    QCOMPARE(all.names.size(), std::size_t{3});
+    QCOMPARE(all.names[1].text, std::string("evaluation"));
+    QCOMPARE(all.names[1].callSite, CallSiteId{7});
+  }
+
   void sharesIdsBetweenThreads() {
     NameTable table;
     std::vector<std::vector<NameId>> ids(4);

@@ -46,6 +46,9 @@ inline RunDescription scriptDescription() {
   m.ownScript = true;
   m.model = "Classifier";
   m.optimizer = "AdamW";
+  m.stepsAre = StepsAre::kTold;
+  m.loader = {4, true};
+  m.firstStep = 3;
   return m;
 }
 
@@ -63,7 +66,7 @@ inline ScriptKnob scriptKnob() {
 
 inline Definitions definitions() {
   Definitions m;
-  m.names = {{2, "aten::_local_scalar_dense"}, {3, "aten::copy_"}};
+  m.names = {{2, "aten::_local_scalar_dense"}, {3, "aten::copy_", 7}};
   m.modules = {{2, kNoId, "encoder"}, {3, 2, "layers"}};
   m.callSites = {{2, kNoId, "trainStep", "training_loop.cpp", 41, "model.train()"}};
   m.threads = {{1, "training"}};

@@ -31,6 +31,7 @@ class TestCodec : public QObject {
     roundTrips(EventBatch{});
     roundTrips(CommandResult{3, false, "batch size 0 is out of range", 0});
     roundTrips(Failure{Failure::Kind::kDeviceContract, "batch device cpu"});
+    roundTrips(Failure{Failure::Kind::kFailed, "out of memory", true});
     roundTrips(Goodbye{60, true});
     roundTrips(Welcome{kProtocolVersion});
     roundTrips(Command{1, StartTraining{}});

@@ -33,12 +33,27 @@ NameTable::Interned NameTable::internBelow(std::string_view text, NameId cap) {
   text = cutText(text, wire::kMaxTextBytes);
   const std::lock_guard lock(mutex_);
   if (const auto found = ids_.find(text); found != ids_.end()) return {found->second, found->first};
+  const Interned added = add(text, kNoId, cap);
+  if (!added.text.empty()) ids_.emplace(added.text, added.id);
+  return added;
+}
+
+NameId NameTable::internAt(std::string_view text, CallSiteId callSite) {
+  if (text.empty() || callSite == kNoId) return internBulk(text);
+  const std::pair key(std::string(cutText(text, wire::kMaxTextBytes)), callSite);
+  const std::lock_guard lock(mutex_);
+  if (const auto found = idsAt_.find(key); found != idsAt_.end()) return found->second;
+  const Interned added = add(key.first, callSite, kMaxBulkNames);
+  if (!added.text.empty()) idsAt_.emplace(key, added.id);
+  return added.id;
+}
+
+NameTable::Interned NameTable::add(std::string_view text, CallSiteId callSite, NameId cap) {
   if (nextName_ >= cap || textBytes_ + text.size() > kMaxTextBytesOfNames) return {kOtherId, ""};
   textBytes_ += text.size();
   const std::string_view kept = texts_.emplace_back(text);
   const NameId id = nextName_++;
-  ids_.emplace(kept, id);
-  newNames_.push_back({id, std::string(kept)});
+  newNames_.push_back({id, std::string(kept), callSite});
   return {id, kept};
 }
 

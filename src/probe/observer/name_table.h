@@ -5,10 +5,12 @@
 #include <cstring>
 #include <deque>
 #include <limits>
+#include <map>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ids.h"
@@ -35,6 +37,8 @@ class NameTable {
   /// intern(), but never uses the last quarter of the ids, which names of ops may still need:
   /// kOtherId for a new text beyond that. Any thread; locks.
   [[nodiscard]] NameId internBulk(std::string_view text);
+  /// The same for the name of spans that begin at `callSite`: another id for each.
+  [[nodiscard]] NameId internAt(std::string_view text, CallSiteId callSite);
   /// Adds a thread and returns its new id; 0 (no thread) once kMaxThreads is reached. Any thread;
   /// locks.
   [[nodiscard]] ThreadId addThread(std::string name);
@@ -47,10 +51,13 @@ class NameTable {
   static constexpr NameId kMaxBulkNames = kMaxNames / 4 * 3;
 
   [[nodiscard]] Interned internBelow(std::string_view text, NameId cap);
+  /// Takes an id below `cap` for a new text, and notes its definition.
+  [[nodiscard]] Interned add(std::string_view text, CallSiteId callSite, NameId cap);
 
   std::mutex mutex_;
   std::deque<std::string> texts_;
   std::unordered_map<std::string_view, NameId> ids_;
+  std::map<std::pair<std::string, CallSiteId>, NameId> idsAt_;
   NameId nextName_ = kOtherId + 1;
   std::size_t textBytes_ = 0;  // of all names
   ThreadId nextThread_ = 1;
