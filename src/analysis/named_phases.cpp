@@ -26,21 +26,22 @@ const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns) {
 
 bool namesPhases(const LiveStore& store) {
   const auto& spans = store.namedSpans();
-  return std::any_of(spans.begin(), spans.end(),
-                     [&](const events::NamedSpan& span) { return !isEvaluation(store, span); });
+  return std::any_of(spans.begin(), spans.end(), [&](const events::NamedSpan& span) {
+    return !isEvaluation(store, span) && store.name(span.name()) != kLoaderStartSpan;
+  });
 }
 
 std::vector<NamedPhase> summarizeNamedPhases(const LiveStore& store) {
-  std::map<NameId, NamedPhase> byName;
+  std::map<std::string, NamedPhase> byName;  // a name has an id for each place
   for (const events::NamedSpan& span : store.namedSpans()) {
     if (isEvaluation(store, span)) continue;
-    NamedPhase& phase = byName[span.name()];
+    NamedPhase& phase = byName[store.name(span.name())];
     phase.count += span.continued() == 0 ? 1 : 0;
     phase.totalNs += span.duration_ns();
   }
   std::vector<NamedPhase> phases;
   for (auto& [name, phase] : byName) {
-    phase.name = store.name(name);
+    phase.name = name;
     phases.push_back(std::move(phase));
   }
   std::stable_sort(phases.begin(), phases.end(),

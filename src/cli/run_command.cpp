@@ -6,6 +6,7 @@
 #include <csignal>
 #include <memory>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/recording_output.h"
@@ -120,6 +121,10 @@ class ScriptRun final : public QObject {
     if (auto closed = output_.close(); !closed) printError(output_.errorText());
     if (!store_.steps().records.empty()) {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
+    } else {
+      for (const analysis::Finding& each : analysis::findProblems(store_).found) {
+        say(each.title + ": " + each.advice + '\n');
+      }
     }
     say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
     if (const RunEnd& end = *session_->end(); !session::endedAsPlanned(end)) {

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/missing_op.h"
 #include "core/refused_dtype.h"
 #include "core/simulation.h"
 #include "session/event_turn.h"
@@ -118,6 +119,10 @@ pid_t processLeftBehind(const LocalEndpoint& endpoint) {
   return left.empty() ? 0 : left.front();
 }
 
+constexpr std::string_view kTellSteps =
+    "; to record a loop that does not train, import highwater and call highwater.step() at the end "
+    "of each iteration";
+
 /// How far the program's Python processes came, by the signs that they have left.
 std::string whatWasSeen(const LocalEndpoint& endpoint) {
   const auto saw = [&endpoint](const char* sign) { return endpoint.hasSign(QLatin1String(sign)); };
@@ -131,10 +136,12 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
       seen +=
           ", unless after the program changed its user: then it may not open Highwater's socket";
     }
-    return seen;
+    return seen.append(kTellSteps);
   }
   if (saw("torch")) {
-    return "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran";
+    return std::string(
+               "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran")
+        .append(kTellSteps);
   }
   if (saw("missed")) {
     return "PyTorch was imported past Highwater, by an import hook of the program or after it "
@@ -346,6 +353,9 @@ std::string ScriptProcess::whyNothingTrained() const {
   if (refused) {
     why += ". MPS has no " + refused->dtype + (refused->needsNewerMacOs ? " here: " : ": ") +
            dtypeAdvice(*refused);
+  }
+  if (const auto missing = missingOp(error.toStdString())) {
+    why += ". MPS has no " + missing->op + ": " + missingOpAdvice(*missing);
   }
   return why;
 }

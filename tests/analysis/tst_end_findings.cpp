@@ -26,6 +26,14 @@ LiveStore runOf(std::uint32_t steps) {
   return store;
 }
 
+LiveStore scriptOf(std::uint32_t steps) {
+  LiveStore store = runOf(steps);
+  RunDescription run;
+  run.ownScript = true;
+  store.apply(run);
+  return store;
+}
+
 void mark(LiveStore& store, MarkerKind kind, std::uint32_t step, double before, double after) {
   const std::vector<events::Marker> markers = {
       {store.completeUpToNs(), before, after, step, kNoId, kind}};
@@ -96,6 +104,36 @@ class TestEndFindings : public QObject {
     LiveStore finished = runOf(3);
     end(finished, RunEnd::Reason::kFinished, 0, message);
     QVERIFY(analysis::findProblems(finished).found.empty());
+  }
+
+  void aMissingOpIsNamed() {
+    const std::string message =
+        "NotImplementedError: The operator 'aten::_pdist_forward' is not currently implemented for "
+        "the MPS device. As a temporary fix, you can set the environment variable "
+        "`PYTORCH_ENABLE_MPS_FALLBACK=1` to use the CPU as a fallback for this op. (train.py:24)";
+    LiveStore store = scriptOf(3);
+    end(store, RunEnd::Reason::kFailed, kExitFailed, message + ", caused by KeyError: 'a (b:1)'");
+    const Findings findings = analysis::findProblems(store);
+    QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::MissingOp});
+    const Finding& found = findings.found.front();
+    QCOMPARE(found.title,
+             std::string("MPS has no aten::_pdist_forward: the run ended after step 3"));
+    QCOMPARE(found.line, std::string("train.py:24"));
+    QCOMPARE(found.ops, std::vector<std::string>{"aten::_pdist_forward"});
+    QVERIFY(contains(found.advice, "PYTORCH_ENABLE_MPS_FALLBACK=1"));
+  }
+
+  void anEvaluationMayRunOutOfMemory() {
+    LiveStore store = scriptOf(3);
+    const std::string message = std::string("RuntimeError: ") + kRefusal + " (eval.py:7)";
+    store.apply(Failure{Failure::Kind::kFailed, message, true});
+    end(store, RunEnd::Reason::kFailed, kExitFailed, message);
+    const Finding found = analysis::findProblems(store).found.front();
+    QCOMPARE(found.title,
+             std::string("Out of memory: the run ended in an evaluation after step 3"));
+    QCOMPARE(found.line, std::string("eval.py:7"));
+    QVERIFY2(contains(found.advice, "no_grad"), found.advice.c_str());
+    QVERIFY2(!contains(found.advice, "accumulated"), found.advice.c_str());
   }
 
   void aRefusedDtypeMayBeInTheLastLines() {

@@ -131,6 +131,19 @@ void growByJumps(JudgedRun& run) {
   run.current = [](std::uint32_t step) { return 100 * kMiB + step / 10 * 12 * kMiB; };
 }
 
+/// Every fourth step begins with a start of DataLoader workers, of 40 ms.
+void startWorkers(JudgedRun& run) {
+  constexpr NameId kStart = 60;
+  run.ownScript = true;
+  run.lossEvery = 1000;
+  run.names.names = {{kStart, kLoaderStartSpan, kTrainStep}};
+  for (std::uint32_t step = 1; step <= 40; step += 4) {
+    const std::int64_t begin = JudgedRun::beginMs(step) * kMs;
+    run.more.namedSpans.emplace_back(begin, 10 * kMs, step, kStart, 1, 0);
+    run.more.namedSpans.emplace_back(begin + 10 * kMs, 30 * kMs, step, kStart, 1, 1);
+  }
+}
+
 RunEnd endOf(RunEnd::Reason reason, int exitCode) {
   RunEnd end;
   end.reason = reason;
@@ -203,6 +216,12 @@ std::vector<MadeRun> madeRuns() {
          run.runEnd = endOf(RunEnd::Reason::kFailed, kExitFailed);
          run.runEnd->message = kNoFloat64;
        })},
+      {"no kernel for an op", {Kind::MissingOp}, changed([](JudgedRun& run) {
+         run.runEnd = endOf(RunEnd::Reason::kFailed, kExitFailed);
+         run.runEnd->message =
+             "The operator 'aten::gelu' is not currently implemented for the MPS device";
+       })},
+      {"workers of a loader", {Kind::LoaderStart}, changed(startWorkers)},
       {"hot machine", {Kind::ThermalState}, changed(heatUp)},
       {"Low Power Mode", {Kind::LowPowerMode}, changed([](JudgedRun& run) {
          run.power = [](std::uint32_t) { return events::PowerMode::Low; };
@@ -267,7 +286,8 @@ class TestFindingRules : public QObject {
          {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,
           FindingKind::HiddenGrowth, FindingKind::CacheAboveLive, FindingKind::SystemPressure,
           FindingKind::NonFiniteLoss, FindingKind::Float16Unscaled, FindingKind::RefusedDtype,
-          FindingKind::ThermalState, FindingKind::LowPowerMode}) {
+          FindingKind::MissingOp, FindingKind::LoaderStart, FindingKind::ThermalState,
+          FindingKind::LowPowerMode}) {
       QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
     }
   }
@@ -286,6 +306,16 @@ class TestFindingRules : public QObject {
     QVERIFY(found.gainMs->high <= *found.waitsMs);
     // The steps of a range do not answer for what comes after them.
     QVERIFY(run.judge(JudgedRun::stepsFrom(5, 30)).found.empty());
+  }
+
+  void startsOfWorkersNameTheLoopAndWhatHelps() {
+    const Findings findings = changed(startWorkers).judge();
+    const Finding& found = only(findings, FindingKind::LoaderStart);
+    QCOMPARE(found.title, std::string("Starting DataLoader workers takes 18 % of the time"));
+    QCOMPARE(found.line, std::string("train.py:12"));
+    QCOMPARE(found.count, std::uint64_t{9});
+    QVERIFY2(contains(found.evidence, "40.0 ms each"), found.evidence.c_str());
+    QVERIFY2(contains(found.advice, "persistent_workers=True"), found.advice.c_str());
   }
 
   void swingsNameWhereTheTimeIsLost() {

@@ -12,6 +12,7 @@ class TestFallbackAdvice : public QObject {
   void namesTheWayAroundAnOpThatIsKnown() {
     QVERIFY(fallbackAdvice("aten::embedding_renorm_").find("max_norm") != std::string_view::npos);
     QVERIFY(fallbackAdvice("aten::multi_margin_loss").find("clamp") != std::string_view::npos);
+    QVERIFY(fallbackAdvice("aten::_pdist_forward").find("triu_indices") != std::string_view::npos);
     QCOMPARE(fallbackAdvice("aten::multi_margin_loss_backward"),
              fallbackAdvice("aten::multi_margin_loss"));
   }

@@ -4,6 +4,7 @@
 #include "analysis/findings/finding_rules.h"
 #include "analysis/run_end_text.h"
 #include "core/exit_codes.h"
+#include "core/missing_op.h"
 #include "core/out_of_memory.h"
 #include "core/refused_dtype.h"
 #include "core/units.h"
@@ -66,6 +67,27 @@ std::optional<RefusedDtype> endedByDtype(const LiveStore& store) {
   return hasFailed(end) ? refusedDtype(endingError(end)) : std::nullopt;
 }
 
+std::optional<MissingOp> endedByMissingOp(const LiveStore& store) {
+  const RunEnd& end = *store.end();
+  return hasFailed(end) ? missingOp(endingError(end)) : std::nullopt;
+}
+
+/// The user's line in the message of a script's exception, "TypeError: ... (train.py:41), caused by
+/// KeyError: ..."; empty without one.
+std::string lineOf(const RunEnd& end) {
+  std::string_view text = end.message;
+  if (const auto cause = text.find("), caused by "); cause != std::string_view::npos) {
+    text = text.substr(0, cause + 1);
+  }
+  const auto open = text.rfind(" (");
+  if (!text.ends_with(')') || open == std::string_view::npos) return {};
+  const std::string_view line = text.substr(open + 2, text.size() - open - 3);
+  const auto colon = line.rfind(':');
+  const bool isLine = colon != std::string_view::npos && colon + 1 < line.size() &&
+                      line.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
+  return isLine ? std::string(line) : std::string();
+}
+
 bool hung(const LiveStore& store) {
   const Reason reason = store.end()->reason;
   if (reason == Reason::kHung) return true;
@@ -102,12 +124,20 @@ Finding ofRun(const LiveStore& store, FindingKind kind) {
     if (isRefusal) finding.lastStep = std::max(finding.lastStep, marker.step());
   }
   finding.firstStep = finding.lastStep;
+  if (store.end()->reason == Reason::kFailed) finding.line = lineOf(*store.end());
   return finding;
 }
 
-std::string atStep(const Finding& finding) {
-  if (finding.lastStep == 0) return "before the first step";
-  return "in step " + std::to_string(finding.lastStep);
+/// "in step 7", "in an evaluation after step 6"
+std::string whenText(const LiveStore& store, const Finding& finding) {
+  const auto& steps = store.steps().records;
+  const std::uint32_t done = steps.empty() ? 0 : steps.back().step();
+  const bool evaluates = store.failedInEvaluation();
+  // A script's step is complete when its record is there, and another one has not begun.
+  const bool isDone = done == finding.lastStep && (store.ownScript() || done == 0);
+  if (!evaluates && !isDone) return "in step " + std::to_string(finding.lastStep);
+  return (evaluates ? "in an evaluation " : "") +
+         std::string(done == 0 ? "before the first step" : "after step " + std::to_string(done));
 }
 
 /// "27.0 MiB were asked for; MPS had allocated 1.1 GiB; allowed are 1.1 GiB"
@@ -137,6 +167,12 @@ std::string fittedText(const LiveStore& store) {
 }
 
 std::string outOfMemoryAdvice(const LiveStore& store) {
+  if (store.failedInEvaluation()) {
+    return "keep the results on the CPU (outputs.cpu()) or only their sums, evaluate under "
+           "torch.no_grad(), and give the evaluation's loader fewer samples at once; the batch of "
+           "the "
+           "training fits";
+  }
   if (store.ownScript()) {
     return "use a smaller batch with accumulated gradients, which trains the same, or a shorter "
            "sequence; torch.mps.empty_cache() after a single large step";
@@ -152,8 +188,10 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
 
 void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   Finding finding = ofRun(store, FindingKind::OutOfMemory);
-  finding.title = "Out of memory: the run ended " + atStep(finding);
-  if (const std::string setting = settingText(store); !setting.empty()) {
+  finding.title = "Out of memory: the run ended " + whenText(store, finding);
+  const std::string setting = settingText(store);
+  // That of the training says nothing of an evaluation.
+  if (!setting.empty() && !store.failedInEvaluation()) {
     finding.title += " with " + setting;
   }
   const RunEnd& end = *store.end();
@@ -183,10 +221,20 @@ std::string adviceOn(const RefusedDtype& refused, const RunEnd& end) {
 void findRefusedDtype(const LiveStore& store, const RefusedDtype& refused, Findings& findings) {
   Finding finding = ofRun(store, FindingKind::RefusedDtype);
   finding.title = "MPS has no " + refused.dtype + (refused.needsNewerMacOs ? " here" : "") +
-                  ": the run ended " + atStep(finding);
+                  ": the run ended " + whenText(store, finding);
   finding.evidence = store.end()->message;
   if (!refusedDtype(finding.evidence)) finding.evidence += "; " + refused.message;
   finding.advice = adviceOn(refused, *store.end());
+  findings.found.push_back(std::move(finding));
+}
+
+void findMissingOp(const LiveStore& store, const MissingOp& missing, Findings& findings) {
+  Finding finding = ofRun(store, FindingKind::MissingOp);
+  finding.ops.push_back(missing.op);
+  finding.title = "MPS has no " + missing.op + ": the run ended " + whenText(store, finding);
+  finding.evidence = missing.message;
+  if (!finding.line.empty()) finding.evidence += " (" + finding.line + ')';
+  finding.advice = missingOpAdvice(missing);
   findings.found.push_back(std::move(finding));
 }
 
@@ -194,7 +242,8 @@ void findHang(const LiveStore& store, Findings& findings) {
   Finding finding = ofRun(store, FindingKind::Hung);
   const std::string& op = store.end()->openOp;
   if (!op.empty()) finding.ops.push_back(op);
-  finding.title = "Hung: the run stood still " + atStep(finding) + (op.empty() ? "" : " in " + op);
+  finding.title =
+      "Hung: the run stood still " + whenText(store, finding) + (op.empty() ? "" : " in " + op);
   finding.evidence = store.end()->message;
   if (const std::string setting = settingText(store); !setting.empty()) {
     finding.evidence += "; " + setting;
@@ -248,6 +297,8 @@ void findEnd(const LiveStore& store, Findings& findings) {
       findOutOfMemoryEnd(store, findings);
     } else if (const auto refused = endedByDtype(store)) {
       findRefusedDtype(store, *refused, findings);
+    } else if (const auto missing = endedByMissingOp(store)) {
+      findMissingOp(store, *missing, findings);
     } else if (hung(store)) {
       findHang(store, findings);
     }

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analysis/account/memory_account.h"
@@ -115,6 +116,12 @@ inline constexpr std::size_t kMostCountedOps = 300'000;
 /// Adds to a finding's evidence the region other than the steps in which a counter grew, if most of
 /// its growth came there.
 void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding);
+/// Adds a finding if starting the workers of DataLoaders takes a large share of the steps' time.
+void findLoaderStart(const CheckedSteps& steps, Findings& findings);
+/// The time in `range` in which workers of DataLoaders are started, up to their first batch, in ns.
+[[nodiscard]] std::int64_t loaderStartNs(const LiveStore& store, const TimeRange& range);
+/// What to do where the device waits for the batches of a script: by how its DataLoader loads.
+[[nodiscard]] std::string loaderAdvice(const LiveStore& store);
 /// Adds a finding if the allocated memory grows from step to step, by jumps, or as a sawtooth.
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.
@@ -141,9 +148,10 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
 void findSmallBatch(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if a loss that was read is NaN or infinite: Float16Unscaled where the forward
-/// pass computed in float16. Only the built-in workload and TorchScript files tell their losses,
-/// and Highwater does not scale those. That gradients underflow to 0, the other harm of float16,
-/// cannot be seen without ops of our own on every gradient, so it is no finding.
+/// pass computed in float16. A script's loss is known where its host reads the tensor that backward
+/// was called on, which is then not scaled; nor are those of the built-in workload. That gradients
+/// underflow to 0, the other harm of float16, cannot be seen without ops of our own on every
+/// gradient, so it is no finding.
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
@@ -160,11 +168,14 @@ void findSystemPressure(const CheckedSteps& steps, Findings& findings);
 void findThermalState(const CheckedSteps& steps, Findings& findings);
 /// Adds a note if the machine was in Low Power Mode.
 void findLowPowerMode(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if the run ended out of memory, by a dtype that MPS refuses, or hung, and one if
-/// it ran out of memory and went on. About the whole run; needs no steps.
+/// Adds a finding if the run ended out of memory, by a dtype that MPS refuses, by an op that it
+/// lacks, or hung, and one if it ran out of memory and went on. About the whole run; needs no
+/// steps.
 void findEnd(const LiveStore& store, Findings& findings);
 
 /// Writes a cost in milliseconds as text: "52.1 ms a step".
 [[nodiscard]] std::string costText(double ms);
+/// Writes a share of 0 to 1 as text: "43 %".
+[[nodiscard]] std::string percentText(double share);
 
 }  // namespace highwater::analysis

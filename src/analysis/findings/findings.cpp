@@ -79,6 +79,10 @@ std::string_view findingKey(FindingKind kind) {
       return "float16_unscaled";
     case FindingKind::RefusedDtype:
       return "refused_dtype";
+    case FindingKind::MissingOp:
+      return "missing_op";
+    case FindingKind::LoaderStart:
+      return "loader_start";
     case FindingKind::OutOfMemory:
       return "out_of_memory";
     case FindingKind::Hung:
@@ -128,6 +132,12 @@ std::string_view findingSource(FindingKind kind) {
     case FindingKind::RefusedDtype:
       return "pytorch/pytorch, MPS has no float64, by design: "
              "https://github.com/pytorch/pytorch/issues/122602";
+    case FindingKind::MissingOp:
+      return "PyTorch, MPS environment variables (PYTORCH_ENABLE_MPS_FALLBACK): "
+             "https://docs.pytorch.org/docs/stable/mps_environment_variables.html";
+    case FindingKind::LoaderStart:
+      return "PyTorch, torch.utils.data (multi-process data loading, persistent_workers): "
+             "https://docs.pytorch.org/docs/stable/data.html";
     case FindingKind::NonFiniteLoss:
     case FindingKind::Float16Unscaled:
       return "PyTorch, Automatic Mixed Precision (gradient scaling): "
@@ -147,6 +157,10 @@ std::string_view findingSource(FindingKind kind) {
 
 std::string costText(double ms) {
   return formatMs(ms) + " a step";
+}
+
+std::string percentText(double share) {
+  return std::to_string(std::lround(100 * share)) + " %";
 }
 
 std::string gainText(const Gain& gain) {
@@ -288,11 +302,12 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 17> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 18> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
                                          nullptr,
+                                         &findLoaderStart,
                                          &findTimeOutsideSteps,
                                          &findMemoryGrowth,
                                          &findShapeGrowth,

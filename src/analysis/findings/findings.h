@@ -31,6 +31,8 @@ enum class FindingKind : std::uint8_t {
   NonFiniteLoss,    ///< the loss is NaN or infinite
   Float16Unscaled,  ///< the same in a forward pass in float16 whose loss is not scaled
   RefusedDtype,     ///< the run ended because MPS has no such dtype
+  MissingOp,        ///< the run ended because MPS has no kernel for an op
+  LoaderStart,      ///< starting the DataLoader's workers takes a large share of the time
   OutOfMemory,      ///< the run ended because memory was used up
   Hung,             ///< the run stood still until it was ended
   Recovered,        ///< memory ran out, and the training went on: a note
@@ -44,7 +46,7 @@ enum class FindingKind : std::uint8_t {
   DriverGrowth,     ///< driver memory grows though the batch keeps its shape, current does not
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 27;
+inline constexpr std::size_t kFindingKinds = 29;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -131,6 +133,9 @@ inline constexpr std::size_t kLeastLoopReads = 8;
 /// The least share of a step, 0 to 1, that the device must be idle for one reason to make a
 /// finding. Below a fifth, a loader on another thread gains little.
 inline constexpr double kLeastIdleShare = 0.2;
+/// The least share of the time, 0 to 1, that starting DataLoader workers must take to be a finding:
+/// less is within what epochs differ by.
+inline constexpr double kLeastLoaderStartShare = 0.1;
 /// The least step time, in ms, for findings about idle time. In shorter steps a near-zero wait
 /// (kNearZeroWaitNs) may be more than a tenth of the step, so whether the device kept up with the
 /// host is unknown.

@@ -37,9 +37,6 @@ std::string idleText(const IdleSummary& idle) {
 constexpr const char* kBatchAdvice =
     "prepare the next batch on another thread while the device works, or prepare it once and keep "
     "it";
-constexpr const char* kLoaderAdvice =
-    "have the DataLoader prepare batches while the device works (num_workers=2, "
-    "persistent_workers=True), or prepare the data once and keep it";
 
 /// On what the host does outside of phases: backward may need what comes before it.
 constexpr const char* kOwnWorkAdvice =
@@ -97,7 +94,7 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
                      ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
                      std::to_string(assembly.steps) +
                      " steps; an estimate: step time minus device span" + idleText(idle) + ')';
-  finding.advice = steps.store.ownScript() ? kLoaderAdvice : kBatchAdvice;
+  finding.advice = steps.store.ownScript() ? loaderAdvice(steps.store) : kBatchAdvice;
   Fix fix;
   fix.remove(HostWork::BatchAssembly);
   steps.gains.add(findings, std::move(finding), std::move(fix));
@@ -152,7 +149,8 @@ OwnWork mostOwnWorkIn(const CheckedSteps& steps, const TimeAccount& account) {
           steps.perStepMs(most->second), after == events::Phase::Forward};
 }
 
-/// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API.
+/// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API;
+/// none: by its DataLoader.
 struct Words {
   IdleCause cause;
   const char *title, *advice, *scriptAdvice;
@@ -186,7 +184,7 @@ Fix fixOf(IdleCause cause) {
 }
 
 constexpr std::array<Words, 6> kWords = {{
-    {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice, kLoaderAdvice},
+    {IdleCause::BatchAssembly, "the device waits for batch assembly", kBatchAdvice, ""},
     {IdleCause::DeviceMove, "the device waits until the batch is moved",
      "move the batch in one copy, and the next batch while the device is busy (non_blocking)",
      "move the batch in one copy, and the next batch while the device is busy: "
@@ -278,7 +276,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   const std::int64_t allNs = account.range.endNs - account.range.beginNs;
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
-                       const std::string& more, const char* advice) {
+                       const std::string& more, const std::string& advice) {
     Finding finding = steps.ofTime(FindingKind::HostBound, ms);
     finding.estimate = true;
     finding.where = std::move(where);
@@ -298,7 +296,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   const bool script = steps.store.ownScript();
   if (loadMs >= leastMs) {
     add(loadMs, std::string(phaseName(Phase::BatchAssembly)), "batch assembly takes", "",
-        script ? kLoaderAdvice : kBatchAdvice);
+        script ? loaderAdvice(steps.store) : kBatchAdvice);
   }
   if (own.ms >= leastMs) {
     add(own.ms, own.where, "work outside of forward, backward and optimizer takes",
@@ -349,6 +347,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
   finding.advice = ownWork                   ? own.advice(steps.store)
                    : steps.store.ownScript() ? words->scriptAdvice
                                              : words->advice;
+  if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store);
   steps.gains.add(findings, std::move(finding), fixOf(idle.cause));
 }
 

@@ -218,6 +218,11 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
 void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const MemoryColumns& memory = steps.store.memory();
   if (memory.timesNs.empty() || !steps.store.hello()) return;
+  // Where an evaluation used the memory up, the batch of the training is no remedy.
+  const bool endSaysSo =
+      std::any_of(findings.found.begin(), findings.found.end(),
+                  [](const Finding& each) { return each.kind == FindingKind::OutOfMemory; });
+  if (endSaysSo && steps.store.failedInEvaluation()) return;
   const std::size_t rows = memory.timesNs.size();
   const double recommended = memory.recommended[rows - 1];
   const double fraction = steps.store.knobs().memoryFraction;

@@ -21,17 +21,19 @@ Shape shapeOf(const events::StepRecord& record) {
   return {record.batch_size(), record.sequence_length()};
 }
 
+/// The time of a step without the start of a DataLoader's workers, which has a finding of its own.
+double msOf(const CheckedSteps& steps, const events::StepRecord& step) {
+  const TimeRange range{step.begin_ns(), step.begin_ns() + step.duration_ns()};
+  return toMs(step.duration_ns() - loaderStartNs(steps.store, range));
+}
+
 /// The step times of each batch shape in ms, in order of the steps.
 std::map<Shape, std::vector<double>> timesByShape(const CheckedSteps& steps) {
   std::map<Shape, std::vector<double>> times;
   for (const events::StepRecord& record : steps.records) {
-    times[shapeOf(record)].push_back(toMs(record.duration_ns()));
+    times[shapeOf(record)].push_back(msOf(steps, record));
   }
   return times;
-}
-
-std::string percentText(double share) {
-  return std::to_string(std::lround(100 * share)) + " %";
 }
 
 /// The steps that take far longer than others of the same shape, as indices of
@@ -51,7 +53,7 @@ SlowSteps slowStepsOf(const CheckedSteps& steps) {
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
     const auto median = medians.find(shapeOf(steps.records[i]));
     if (median == medians.end() || median->second <= 0) continue;
-    const double ms = toMs(steps.records[i].duration_ns());
+    const double ms = msOf(steps, steps.records[i]);
     if (ms < kSlowStepFactor * median->second) {
       found.others.push_back(i);
       continue;
@@ -72,6 +74,11 @@ std::vector<WorkOfStep> hostWorkOf(const CheckedSteps& steps) {
   for (const HostSpan& span : timeline.host.work) {
     if (span.row < steps.firstRow || span.row - steps.firstRow >= works.size()) continue;
     works[span.row - steps.firstRow][static_cast<std::size_t>(span.work)] += toMs(span.ns());
+  }
+  for (std::size_t i = 0; i < works.size(); ++i) {
+    const events::StepRecord& step = steps.records[i];
+    double& inStep = works[i][static_cast<std::size_t>(HostWork::InStep)];
+    inStep = std::max(inStep - toMs(step.duration_ns()) + msOf(steps, step), 0.0);
   }
   return works;
 }
@@ -282,7 +289,12 @@ std::string computedIn(const LiveStore& store, const events::StepRecord& step) {
     }
   }
   const bool isAutocast = precision == Precision::kFloat16 || precision == Precision::kBFloat16;
-  return isAutocast ? std::string(precisionName(precision)) : store.run()->dtype;
+  if (isAutocast) return std::string(precisionName(precision));
+  // Of a script: "float32, autocast float16".
+  constexpr std::string_view kAutocast = "autocast ";
+  const std::string& dtype = store.run()->dtype;
+  const auto at = dtype.find(kAutocast);
+  return at == std::string::npos ? dtype : dtype.substr(at + kAutocast.size());
 }
 
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
@@ -323,8 +335,11 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
   if (isFloat16) {
     finding.advice =
         "use bfloat16, which needs no loss scaling: float16 ends at 65504, and gradients below "
-        "6e-8 become 0; or train in a script of your own (highwater run), which can scale the "
-        "loss (torch.amp.GradScaler, on MPS since PyTorch 2.8). If it is not finite in float32 "
+        "6e-8 become 0; or " +
+        std::string(steps.store.ownScript() ? "scale the loss"
+                                            : "train in a script of your own (highwater run), "
+                                              "which can scale the loss") +
+        " (torch.amp.GradScaler, on MPS since PyTorch 2.8). If it is not finite in float32 "
         "either, lower the learning rate";
   } else if (dtype == "bfloat16") {
     finding.advice =

@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "analysis/findings/finding_rules.h"
+#include "core/names.h"
+#include "core/units.h"
+
+namespace highwater::analysis {
+namespace {
+
+constexpr std::string_view kKeepWorkers =
+    "keep the workers for all epochs (DataLoader(..., persistent_workers=True)), or fetch on the "
+    "training thread (num_workers=0) where items are quick to make; macOS starts each worker as a "
+    "new Python process, which imports the script and its libraries again";
+constexpr std::string_view kKeepLoader =
+    "keep one DataLoader with persistent_workers=True for the training and one for the evaluation, "
+    "and iterate over them again: each new one starts its own workers; or fetch on the training "
+    "thread (num_workers=0) where items are quick to make";
+
+/// The starts of DataLoader workers while the checked steps ran.
+struct LoaderStarts {
+  std::uint64_t count = 0;
+  std::int64_t totalNs = 0;
+  std::int64_t startNs = 0;  ///< of that, without the wait for the first batch
+  std::map<std::string, std::int64_t> nsByLine;
+};
+
+LoaderStarts loaderStartsIn(const LiveStore& store, const TimeRange& range) {
+  LoaderStarts starts;
+  const SpanIndex& lane = store.namedLane();
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+    const events::NamedSpan& span = store.namedSpans()[lane[i].payload];
+    if (store.name(span.name()) != kLoaderStartSpan) continue;
+    starts.totalNs += span.duration_ns();
+    starts.nsByLine[store.callSiteParts(store.callSiteOf(span)).line] += span.duration_ns();
+    if (span.continued() != 0) continue;
+    ++starts.count;
+    starts.startNs += span.duration_ns();
+  }
+  return starts;
+}
+
+}  // namespace
+
+std::int64_t loaderStartNs(const LiveStore& store, const TimeRange& range) {
+  return loaderStartsIn(store, range).totalNs;
+}
+
+std::string loaderAdvice(const LiveStore& store) {
+  const auto loader = store.run() ? store.run()->loader : std::nullopt;
+  if (loader && loader->workers > 0) {
+    return "its " + std::to_string(loader->workers) +
+           " workers are too slow: make items cheaper "
+           "(decode and resize them once, and keep the result), or raise num_workers as far as "
+           "cores are free" +
+           (loader->persistentWorkers ? "" : "; persistent_workers=True starts them only once");
+  }
+  return "have the DataLoader prepare batches while the device works (num_workers=2, "
+         "persistent_workers=True), or prepare the data once and keep it";
+}
+
+void findLoaderStart(const CheckedSteps& steps, Findings& findings) {
+  const TimeRange range = steps.firstToLast();
+  const LoaderStarts starts = loaderStartsIn(steps.store, range);
+  const double share = static_cast<double>(starts.totalNs) /
+                       static_cast<double>(std::max<std::int64_t>(range.endNs - range.beginNs, 1));
+  // One that is started once, after the first step, is that of another loader.
+  if (starts.count < 2 || share < kLeastLoaderStartShare) return;
+  const double waitsMs = steps.perStepMs(starts.totalNs);
+  Finding finding = steps.ofTime(FindingKind::LoaderStart, waitsMs);
+  finding.count = starts.count;
+  finding.title = "Starting DataLoader workers takes " + percentText(share) + " of the time";
+  const auto longest =
+      std::max_element(starts.nsByLine.begin(), starts.nsByLine.end(),
+                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  finding.line = longest->first;
+  finding.where = kLoaderStartSpan;
+  const double eachMs = toMs(starts.totalNs) / static_cast<double>(starts.count);
+  finding.evidence = "workers were started " + std::to_string(starts.count) + " times, " +
+                     formatMs(eachMs) + " each up to their first batch";
+  if (!finding.line.empty()) finding.evidence += ", at " + finding.line;
+  const auto loader = steps.store.run() ? steps.store.run()->loader : std::nullopt;
+  if (loader && loader->workers > 0) {
+    finding.evidence +=
+        "; the training's loader has num_workers=" + std::to_string(loader->workers) +
+        ", persistent_workers=" + (loader->persistentWorkers ? "True" : "False");
+  }
+  finding.advice = loader && loader->persistentWorkers ? kKeepLoader : kKeepWorkers;
+  steps.gains.add(findings, std::move(finding),
+                  Gain{steps.perStepMs(starts.startNs), waitsMs, waitsMs});
+}
+
+}  // namespace highwater::analysis
