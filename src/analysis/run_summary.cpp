@@ -184,11 +184,17 @@ struct Counts {
   std::size_t stepCount = 0;
   std::uint64_t tokens = 0;
   std::int64_t stepsNs = 0;
+  std::uint64_t firstTokens = 0;  ///< of the run's first step, where it is one of these
+  std::int64_t firstNs = 0;
   bool allExact = true;
   std::vector<StepPart> open;  ///< of steps that have not finished; a heap, the earliest on top
 
-  void add(const LiveStore&, const events::StepRecord& step) {
+  void add(const LiveStore& store, const events::StepRecord& step) {
     if (stepCount++ == 0) summary.firstStep = step.step();
+    if (step.step() == store.steps().records.front().step()) {
+      firstTokens = step.tokens();
+      firstNs = step.duration_ns();
+    }
     summary.lastStep = step.step();
     tokens += step.tokens();
     stepsNs += step.duration_ns();
@@ -353,8 +359,11 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   done.plannedSyncMs = sums.plannedSyncMs;
   done.stepsMs = toMs(stepsNs);
   done.currentPeakExact = allExact && done.steps > 0;
-  if (stepsNs > 0) {
-    done.tokensPerS = static_cast<double>(tokens) / (static_cast<double>(stepsNs) / kNsPerS);
+  done.rateLeavesOutFirst = firstNs > 0 && stepsNs > firstNs;
+  const std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
+  const std::uint64_t rated = done.rateLeavesOutFirst ? tokens - firstTokens : tokens;
+  if (ratedNs > 0) {
+    done.tokensPerS = static_cast<double>(rated) / (static_cast<double>(ratedNs) / kNsPerS);
   }
   if (done.steps > 0) {
     done.stepMsP50 = toMs(durationsNs.percentile(50));

@@ -65,7 +65,11 @@ struct RunSummary {
   double stepMsMean = 0;
   double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
-  double tokensPerS = 0;  ///< tokens of all steps divided by stepsMs
+  /// Tokens of the steps over their host time, without the run's first step, which compiles and
+  /// allocates: see rateLeavesOutFirst.
+  double tokensPerS = 0;
+  bool rateLeavesOutFirst =
+      false;  ///< false where the first step is the only one, or none of these
   std::optional<double> lossFirst, lossLast;
   std::optional<double> heldOutAccuracy;  ///< of the last evaluation, 0 to 1
   bool memoryCounted = false;             ///< memory counters were read

@@ -39,10 +39,13 @@ constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
-  const std::string line =
-      std::to_string(s.steps) + ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95);
+  const bool iterates = store.run() && store.run()->stepsAre == StepsAre::kIterations;
+  const std::string line = std::to_string(s.steps) +
+                           (iterates ? " iterations (calls of the model; nothing trained)" : "") +
+                           ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95);
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
-  return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit());
+  return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
+         (s.rateLeavesOutFirst ? " after the first" : "");
 }
 
 std::string lossLine(const RunSummary& s) {
