@@ -259,6 +259,28 @@ class EarlyError(unittest.TestCase):
         self.assertLessEqual(len(error.encode()), 1000)
 
 
+class ErrorBeforeTheFirstBackward(unittest.TestCase):
+    """It is recorded what a script did that has built an optimizer."""
+
+    def check(self, lines):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "first.py")
+            with open(path, "w", encoding="utf-8") as file:
+                file.write("import torch\nmodel = torch.nn.Linear(2, 1)\n"
+                           "optimizer = torch.optim.SGD(model.parameters(), 0.1)\n" + lines)
+            without, watched = run_both(self, [PYTHON, path], how=forked)
+        self.assertEqual((watched.code, watched.err), (1, without.err))
+        self.assertEqual(len(watched.log.of("connect")), 1)
+        self.assertNotIn("error", watched.signs)
+        return [evaluates for _, evaluates in watched.log.of("stop")]
+
+    def test_in_a_step(self):
+        self.assertEqual(self.check("model(torch.ones(1, 2))\nraise NotImplementedError\n"), [False])
+
+    def test_in_an_evaluation(self):
+        self.assertEqual(self.check("model.eval()(torch.ones(1, 2))\nraise NotImplementedError\n"), [True])
+
+
 TRACEBACKS = {
     "in a module": "class Bad(torch.nn.Module):\n    def forward(self, x):\n        return x.no_such_name\n"
                    "torch.nn.Sequential(model, Bad())(torch.ones(4, 2))",

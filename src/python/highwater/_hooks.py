@@ -274,6 +274,9 @@ class Hooks:
         """The watched program is about to become another one, which is not: tells the window. Returns whether it did.
 
         Not where there is no such program, as os.execvp() asks for one folder of PATH after the other.
+        error = uncaught_error(MOST_SIGN_BYTES)
+        if error and not self._attach_tried and not error.startswith(KeyboardInterrupt.__name__):
+            self.attach(quiet=True)  # it failed before its first backward: what it did until then is recorded
         """
         training = _live.training
         if training is None or not self._attach_tried or not _is_executable(program):

@@ -39,8 +39,9 @@ class Probe:
         """Connects to the window and sends what was kept. Returns why that failed, else ""."""
         return ""
 
-    def stop(self, limit_ms: int = 1000) -> None:
-        """Sends what is left and ends the probe's threads; a window that does not read is given up at the limit."""
+    def stop(self, limit_ms: int = 1000, evaluates: bool = False) -> None:
+        """Sends what is left and ends the probe's threads; a window that does not read is given up at the limit.
+        An exception that ends the program was raised in an evaluation if `evaluates`."""
 
     def module_calls(self, outermost, missing):
         """What `Module.__call__` is to call first and last, in place of the two methods below; or None.
@@ -186,12 +187,12 @@ class NativeProbe(Probe):
         function.restype = ctypes.c_char_p
         return (function(os.fsencode(socket_path), os.fsencode(token)) or b"").decode(errors="replace")
 
-    def stop(self, limit_ms=1000):
+    def stop(self, limit_ms=1000, evaluates=False):
         function = self._starting.hw_stop
-        function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_uint64]
+        function.argtypes = [ctypes.c_bool, ctypes.c_char_p, ctypes.c_bool, ctypes.c_uint64]
         interrupted = isinstance(_last_error(), KeyboardInterrupt)
         text = "" if interrupted else uncaught_error(_MOST_ERROR_BYTES)
-        function(interrupted, encoded(text), limit_ms)
+        function(interrupted, encoded(text), evaluates, limit_ms)
 
     def describe(self, text):
         self._facts.update(json.loads(text))

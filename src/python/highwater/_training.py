@@ -440,13 +440,13 @@ class Training(StepListener):
     def finish(self, limit_ms: int = 1000) -> None:
         """The script ends. A window that does not read is given up at the limit."""
         self._has_ended = True
-        probe = self._unstopped or self.probe
+        probe, evaluates = self._unstopped or self.probe, self._evaluation_is_open
         try:
             self._end_evaluation()
             self._rule.finish()
         finally:
             self.probe = Probe()
-            probe.stop(limit_ms)  # else the process crashes while its threads read a device that is destroyed
+            probe.stop(limit_ms, evaluates)  # else the process crashes while its threads read a device that is destroyed
 
     def finish_at_once(self) -> bool:
         """The script ends by os._exit() or exec, which call nothing: sends the last moments, within a fraction of a

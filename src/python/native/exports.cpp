@@ -230,13 +230,14 @@ const char* hw_connect(const char* socket, const char* token_file) {
   return problem.c_str();
 }
 
-void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms) {
+void hw_stop(bool interrupted, const char* error, bool in_evaluation, std::uint64_t limit_ms) {
   ScriptProbe* probe = running.exchange(nullptr);
   if (!probe) probe = broken.exchange(nullptr);
   withProbe(probe, [&](ScriptProbe& it) {
     ofThread().modules.clear();
     ofThread().watched.reset();
-    it.stop(interrupted, error, std::chrono::milliseconds(limit_ms));
+    it.stop(interrupted, {Failure::Kind::kFailed, error, in_evaluation},
+            std::chrono::milliseconds(limit_ms));
   });
 }
 

@@ -23,8 +23,10 @@ HIGHWATER_EXPORT const char* hw_start();
 /// sends what was kept. The calling thread is the one that trains. Returns as hw_start().
 HIGHWATER_EXPORT const char* hw_connect(const char* socket, const char* token_file);
 /// Sends what is left and ends the probe's threads, within about `limit_ms` where the host does not
-/// read. The script was interrupted, or ended by the exception `error` ("": it was not).
-HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error, std::uint64_t limit_ms);
+/// read. The script was interrupted, or ended by the exception `error` ("": it was not), maybe in
+/// an evaluation.
+HIGHWATER_EXPORT void hw_stop(bool interrupted, const char* error, bool in_evaluation,
+                              std::uint64_t limit_ms);
 
 /// Whether the other functions do anything: see above.
 HIGHWATER_EXPORT bool hw_is_running();

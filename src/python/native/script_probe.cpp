@@ -175,7 +175,7 @@ void ScriptProbe::stopObserving() {
   observer_.reset();
 }
 
-void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit) {
+void ScriptProbe::stop(bool interrupted, const Failure& error, std::chrono::milliseconds limit) {
   stopObserving();
   if (sampler_) sampler_->stop();
   if (hostSampler_) hostSampler_->stop();
@@ -185,10 +185,10 @@ void ScriptProbe::stop(bool interrupted, std::string_view error, std::chrono::mi
   sendDescription();
   outbox_->stop();
   sender_->stop();
-  if (error.empty()) {
+  if (error.message.empty()) {
     (void)writer_->send(Goodbye{stepsDone_, interrupted}).ok();
   } else {
-    (void)writer_->send(Failure{Failure::Kind::kFailed, std::string(error)}).ok();
+    (void)writer_->send(error).ok();
   }
 }
 

@@ -49,9 +49,10 @@ class ScriptProbe {
   /// 10 s; what follows is then not recorded. Throws std::system_error where the system gives no
   /// thread: breakOff() then.
   [[nodiscard]] Result<void> connect(const process::SocketConnection& host);
-  /// Sends what is left and how the script ended, by an interrupt or an error ("": by neither), and
-  /// ends the probe's threads. A host that does not read is given up after `limit`.
-  void stop(bool interrupted, std::string_view error, std::chrono::milliseconds limit);
+  /// Sends what is left and how the script ended, by an interrupt or an error (without a message:
+  /// by neither), and ends the probe's threads. A host that does not read is given up after
+  /// `limit`.
+  void stop(bool interrupted, const Failure& error, std::chrono::milliseconds limit);
   /// Observes and sends nothing any more, because of an error of ours; the script trains on. The
   /// reason is said once, by the next command that the script takes and at the end by the host.
   void breakOff(const std::string& why);
