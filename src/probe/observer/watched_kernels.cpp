@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "probe/observer/loss_reads.h"
 #include "probe/observer/op_stack.h"
 #include "probe/observer/op_tensors.h"
 #include "probe/observer/thread_op_stack.h"
@@ -56,7 +57,9 @@ at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
                       input = self;
                       return c10::ArrayRef<c10::IValue>(input);
                     }));
-  return op.redispatch(keysAfter(kWatchKey, keys), self);
+  const at::Scalar value = op.redispatch(keysAfter(kWatchKey, keys), self);
+  if (isOnDevice(self)) noteScalarRead(self, value);
+  return value;
 }
 
 }  // namespace

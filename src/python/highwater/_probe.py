@@ -79,6 +79,9 @@ class Probe:
         """See `StepListener`."""
 
     def describe(self, text: str) -> None:
+    def note_loss(self, tensor: int) -> None:
+        """Backward begins on one tensor, whose `_cdata` this is: a read of it is one of the training's loss."""
+
         """What is known of the training, as a JSON object. Later calls add to earlier ones."""
 
     def mark(self, text: str) -> None:
@@ -136,6 +139,7 @@ class NativeProbe(Probe):
         self.end_step = self._bind("end_step", number, number, number, number, flag)
         self.note_step_begin = self._bind("note_step_begin")
         self.note_step_end = self._bind("note_step_end")
+        self.note_loss = self._bind("note_loss", number)
         self.watch_thread = self._bind("watch_thread")
         self._describe = self._bind("describe", text, text, text, number, number, number)
         self._mark = self._bind("mark", text)

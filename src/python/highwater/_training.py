@@ -226,7 +226,7 @@ class Training(StepListener):
 
     # Backward
 
-    def enter_backward(self, _) -> bool:
+    def enter_backward(self, outputs) -> bool:
         """Returns whether this is a backward; compiling calls the engine too."""
         if self._is_faking():
             return False
@@ -274,6 +274,8 @@ class Training(StepListener):
             self.probe.mark(text)
 
     def after_step(self, optimizer, *_) -> None:
+            if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
+                self.probe.note_loss(outputs[0]._cdata)
         """A global post-hook."""
         if not self._steps_in_progress or self._steps_in_progress[-1] is not optimizer:
             return

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "probe/observer/loss_reads.h"
 #include "probe/observer/module_scope.h"
 #include "probe/observer/watched_thread.h"
 #include "probe/readings/mps_device.h"
@@ -281,6 +282,12 @@ void hw_end_step(std::uint64_t step, std::uint64_t batch, std::uint64_t length,
                  std::uint64_t micro_steps, bool late) {
   withProbe(ofTrainingThread(), [&](ScriptProbe& probe) {
     probe.endStep(clamped(step), clamped(batch), clamped(length), clamped(micro_steps), late);
+  });
+}
+
+void hw_note_loss(std::uint64_t tensor) {
+  withProbe(ofTrainingThread(), [&](ScriptProbe& probe) {
+    if (probe.isOnMps()) probe::noteLoss(static_cast<std::uintptr_t>(tensor));
   });
 }
 

@@ -44,6 +44,8 @@ HIGHWATER_EXPORT void hw_end_phase();
 HIGHWATER_EXPORT void hw_begin_step(std::uint64_t step, bool late);
 HIGHWATER_EXPORT void hw_end_step(std::uint64_t step, std::uint64_t batch, std::uint64_t length,
                                   std::uint64_t micro_steps, bool late);
+/// Backward begins on one tensor, given by its `_cdata`: see probe::noteLoss().
+HIGHWATER_EXPORT void hw_note_loss(std::uint64_t tensor);
 HIGHWATER_EXPORT void hw_note_step_begin();
 HIGHWATER_EXPORT void hw_note_step_end();
 /// Has the ops of the calling thread watched until it ends.

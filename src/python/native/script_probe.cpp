@@ -13,6 +13,7 @@
 #include "core/names.h"
 #include "core/plain_text.h"
 #include "core/version.h"
+#include "probe/observer/loss_reads.h"
 #include "probe/readings/mps_device.h"
 #include "process/device.h"
 #include "process/hello.h"
@@ -282,7 +283,8 @@ void ScriptProbe::recordStep(std::int64_t endNs) {
     return events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
                               recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
                               step.number, step.batchSize, step.sequenceLength, step.positions,
-                              std::numeric_limits<float>::quiet_NaN(), 0, 0);
+                              loss.value_or(std::numeric_limits<float>::quiet_NaN()),
+                              static_cast<std::uint8_t>(loss.has_value()), 0);
   });
 }
 
@@ -291,6 +293,7 @@ void ScriptProbe::cutStep() {
   if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
   recordStep(nowNs);
 }
+  const std::optional<float> loss = probe::takeReadLoss();
 
 void ScriptProbe::setPaused(bool paused) {
   if (paused) cutStep();
