@@ -191,6 +191,78 @@ for batch in DataLoader(Encoded()):
 """, [], ["a", "a"])
 
 
+class Inference(unittest.TestCase):
+    LOOP = """
+import highwater, torch
+highwater.start()
+model = torch.nn.Linear(2, 1).eval()
+def infer(batch=32):
+    with torch.no_grad(): return model(torch.ones(batch, 2))
+"""
+
+    def steps(self, text, loop=LOOP):
+        done = run(code(loop + text), True, how=forked)
+        self.assertEqual((done.code, done.log.nesting_problem()), (0, ""), done.err)
+        return [step.batch for step in done.log.steps()], done.log
+
+    def test_steps_that_the_script_tells(self):
+        steps, log = self.steps("for _ in range(3): infer(); infer(16); highwater.step()")
+        self.assertEqual(steps, [32, 16, 32, 32])  # the first call of all was taken for an iteration
+        self.assertEqual((log.described()["steps_are"], log.described()["first_step"]), ("told", 2))
+
+    def test_the_first_told_step_attaches(self):
+        steps, log = self.steps("for _ in range(4): infer(); highwater.step()",
+                                self.LOOP.replace("highwater.start()", ""))
+        self.assertEqual(steps, [32] * 3)
+        self.assertEqual(log.described()["steps_are"], "told")
+
+    def test_calls_are_iterations(self):
+        steps, log = self.steps("for _ in range(3): infer()")
+        self.assertEqual(steps, [32] * 3)
+        self.assertEqual(log.described()["steps_are"], "iterations")
+        self.assertEqual(log.phases(), ["forward"] * 3)
+
+    def test_before_a_training(self):
+        steps, log = self.steps("""
+for _ in range(3): infer()
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+infer()
+for _ in range(2):
+    model.train()(torch.ones(8, 2)).sum().backward()
+    optimizer.step()
+""")
+        self.assertEqual(steps, [32] * 3 + [8] * 2)
+        self.assertEqual((log.described()["steps_are"], log.described()["first_step"]), ("training", 4))
+
+
+class Sizes(unittest.TestCase):
+    def test_the_last_batch_is_smaller(self):
+        """The loader's batch is as large as the sequences are long."""
+        done = run(code("""
+import torch
+from torch.utils.data import DataLoader
+model = torch.nn.Embedding(9, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for tokens in DataLoader(torch.ones(80, 32, dtype=torch.long), 32):
+    model(tokens).sum().backward()
+    optimizer.step()
+"""), True, how=forked)
+        self.assertEqual([step[1:4] for step in done.log.steps()], [(32, 32, 1)] * 2 + [(16, 32, 1)], done.err)
+
+    def test_the_batch_may_come_second(self):
+        done = run(code("""
+import torch
+from torch.utils.data import DataLoader
+model = torch.nn.Embedding(9, 1)
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+lengths = iter((20, 32, 40, 24))
+for tokens in DataLoader(torch.ones(112, 1, dtype=torch.long), 32):
+    model(tokens.T.expand(next(lengths), -1)).sum().backward()
+    optimizer.step()
+"""), True, how=forked)
+        self.assertEqual([step[1:3] for step in done.log.steps()], [(32, 20), (32, 32), (32, 40), (16, 24)], done.err)
+
+
 class PyTorch(unittest.TestCase):
     def test_features_are_as_without(self):
         """Tracing, export, compile, copies and pickles of modules, beside the hooks."""

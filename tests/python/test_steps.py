@@ -45,6 +45,7 @@ class Loop:
     def step(self, optimizer="sgd", closures=0):
         self.rule.optimizer_begins(optimizer)
         for _ in range(closures):
+            self.rule.gradients_cleared()
             self.forward()
             self.backward()
         self.rule.optimizer_ends(optimizer)
@@ -83,7 +84,7 @@ class Steps(unittest.TestCase):
             loop.step("discriminator")
             loop.backward()
             loop.step("generator")
-        self.assertEqual(loop.micro_steps(), [2] * 6)
+        self.assertEqual(loop.micro_steps(), [1] * 6)
         self.assertEqual(loop.late(), [True, True, False, False, False, False])
 
     def test_n_critic_counts_two_steps_an_iteration(self):
@@ -95,13 +96,13 @@ class Steps(unittest.TestCase):
             loop.backward()
             loop.step("generator")
         loop.rule.finish()
-        self.assertEqual(loop.micro_steps(), [1, 2] * 5)
+        self.assertEqual(loop.micro_steps(), [1] * 10)
 
     def test_lbfgs(self):
         loop = Loop()
         for _ in range(3):
             loop.step("lbfgs", closures=5)
-        self.assertEqual(loop.micro_steps(), [5] * 3)
+        self.assertEqual(loop.micro_steps(), [1] * 3)
 
     def test_closure_of_lightning(self):
         loop = Loop()
@@ -202,6 +203,20 @@ class Steps(unittest.TestCase):
             loop.rule.close()
         self.assertEqual(loop.micro_steps(), [2] * 3)
 
+    def test_steps_that_only_evaluate_or_do_nothing_that_is_seen(self):
+        loop = Loop()
+        loop.rule.close()
+        for _ in range(2):
+            loop.backward()
+            loop.step()
+            loop.rule.close()
+        loop.rule.evaluated("model", 32, 7, 1)
+        loop.rule.close()
+        loop.rule.close()
+        self.assertEqual(loop.micro_steps(), [1, 1, 0, 0])
+        self.assertEqual(loop.log.calls[-7:], ["note begin", "note begin", "begin 3 late", "end 3", "note begin",
+                                               "begin 4 late", "end 4", "note begin"][-7:])
+
     def test_work_after_a_late_end_is_of_the_next_step(self):
         loop = Loop(alive=2)
         loop.rule.fetched()
@@ -225,6 +240,129 @@ class Steps(unittest.TestCase):
         loop.backward()
         loop.step()
         self.assertEqual(loop.log.steps, [(4, 7, 1, False)])
+
+
+class MicroSteps(unittest.TestCase):
+    """Batches whose gradients a step adds up."""
+
+    def micro_steps(self, step, alive=1):
+        """Of the third of three steps, each by a call of `step` with the loop."""
+        loop = Loop(alive)
+        for _ in range(3):
+            step(loop)
+        loop.rule.finish()
+        return loop.micro_steps()[-1]
+
+    def test_several_losses_of_one_call(self):
+        def step(loop):
+            loop.forward()
+            loop.backward()
+            loop.rule.forward(weight=-1)  # a loss is a module too
+            loop.backward()
+            loop.step()
+        self.assertEqual(self.micro_steps(step), 1)
+
+    def test_two_models_in_one_step(self):
+        def step(loop):
+            for model in ("actor", "critic"):
+                loop.rule.forward(8, 0, 1, model)
+                loop.backward()
+            loop.step()
+        self.assertEqual(self.micro_steps(step), 1)
+
+    def test_manual_optimization_of_two_models(self):
+        def step(loop):
+            for _ in range(4):
+                loop.forward()
+                loop.backward()
+            loop.step("generator")
+            loop.rule.gradients_cleared()
+            loop.forward()
+            loop.backward()
+            loop.step("discriminator")
+        self.assertEqual(self.micro_steps(step, alive=2), 4)
+
+    def test_real_and_generated_samples_of_one_batch(self):
+        def step(loop):
+            loop.rule.fetched(8)
+            for _ in range(2):
+                loop.forward()
+                loop.backward()
+            loop.step()
+        self.assertEqual(self.micro_steps(step), 1)
+
+    def test_a_batch_in_parts(self):
+        def step(loop):
+            loop.rule.fetched(32)
+            for _ in range(4):
+                loop.forward()
+                loop.backward()
+            loop.step()
+        self.assertEqual(self.micro_steps(step), 4)
+
+    def test_a_loader_that_is_ahead(self):
+        def step(loop):
+            for _ in range(4):
+                loop.rule.fetched(8, trains=True)
+                loop.forward(80)  # frames of 8 videos
+                loop.backward()
+            loop.step()
+        loop = Loop()
+        loop.rule.fetched(8)
+        for _ in range(3):
+            step(loop)
+        self.assertEqual(loop.micro_steps(), [4] * 3)
+
+
+class Inference(unittest.TestCase):
+    def test_told(self):
+        loop = Loop(alive=0)
+        for _ in range(3):
+            loop.rule.evaluated("encoder", 32, 7, 1)
+            loop.rule.evaluated("head", 32, 0, 0)
+            loop.rule.close()
+        self.assertEqual(loop.log.steps, [(32, 7, 0, False)] * 3)
+        self.assertEqual(loop.rule.steps_are, "told")
+
+    def test_told_before_the_training(self):
+        """An optimizer that has not stepped yet does not tell whether this is an evaluation."""
+        loop = Loop(alive=1)
+        loop.rule.close()
+        loop.rule.evaluated("model", 32, 0, 1)
+        loop.rule.close()
+        self.assertEqual(loop.log.steps, [(32, 0, 0, False)])
+
+    def test_iterations(self):
+        loop = Loop(alive=0)
+        for _ in range(4):
+            loop.rule.evaluated("encoder", 32, 7, 1)
+            loop.rule.evaluated("head", 32, 0, 0)
+        self.assertEqual(loop.rule.steps_are, "iterations")
+        loop.rule.finish()
+        self.assertEqual(loop.log.steps, [(32, 7, 0, False)] * 4)
+
+    def test_iterations_begin_with_their_batch(self):
+        loop = Loop(alive=0)
+        for _ in range(2):
+            loop.rule.fetched()
+            loop.rule.evaluated("model", 32, 7, 1)
+        self.assertEqual(loop.log.calls, ["begin 1", "end 1", "begin 2"])
+
+    def test_a_training_ends_iterations(self):
+        loop = Loop(alive=0)
+        loop.rule.evaluated("model", 32, 7, 1)
+        loop.rule.evaluated("model", 32, 7, 1)
+        loop.forward()
+        loop.backward()
+        loop.rule.evaluated("model", 32, 7, 1)
+        self.assertEqual(loop.rule.steps_are, "training")
+        self.assertEqual(loop.log.steps, [(32, 7, 0, False)] * 2 + [(8, 0, 1, False)])
+
+    def test_a_model_in_evaluation_mode_may_train(self):
+        loop = Loop(alive=0)
+        loop.rule.evaluated("model", 32, 7, 1)
+        loop.backward()
+        self.assertEqual(loop.log.steps, [(32, 7, 1, False)])
 
 
 class Evaluation(unittest.TestCase):

@@ -47,8 +47,13 @@ def mark(text):
 
 
 def step():
-    """Ends a training step here. From the first call on, only this ends steps; no other rule does."""
-    _tell(_live.training, "close_step")
+    """Ends a step here, of a training or of any other loop. From the first call on, only this ends steps; no other
+    rule does. Where nothing is watched yet, as no optimizer was built, the first call begins the first step.
+    """
+    if _live.training is None:
+        _tell(_live.hooks, "told_step")
+    else:
+        _tell(_live.training, "close_step")
 
 
 def start():

@@ -114,6 +114,11 @@ class Hooks:
                 self._problem = self._attach_once(quiet)
         return self._problem
 
+    def told_step(self) -> None:
+        """The script says that a step ended where nothing is watched yet: what follows is the first step."""
+        if not self._attach_tried and not self.attach():
+            self._training.tell_steps()
+
     def _attach_once(self, quiet: bool) -> str:
         window, training = self._window, self._training
         clean_environment()
@@ -169,7 +174,7 @@ class Hooks:
             shell.events.register("post_run_cell", self._guard(training.end_cell))
 
     def _set_training_hooks(self, training: Training) -> None:
-        from torch.utils.data.dataloader import _BaseDataLoaderIter
+        from torch.utils.data.dataloader import _BaseDataLoaderIter, _MultiProcessingDataLoaderIter
         torch = self._torch
         module, compiling = torch.nn.Module, torch.compiler.is_compiling
         # The cheaper one of the checks that Dynamo folds; the training asks about other compilers.
@@ -182,6 +187,8 @@ class Hooks:
                 surround(inspect.unwrap(torch.optim.Optimizer.zero_grad), self._guard(training.enter_zero_grad),
                          unless=compiling),
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
+                self._surround(_MultiProcessingDataLoaderIter.__init__, training.enter_loader_start,
+                               training.leave_fetch, ("self", "loader")),
                 self._surround(torch.amp.GradScaler.step, training.enter_scaler, training.leave_scaler,
                                ("optimizer",)),
                 surround(threading.Thread._bootstrap_inner, self._thread_begins),
@@ -267,6 +274,9 @@ class Hooks:
             training.probe.watch_thread()
 
     def _end(self, training) -> None:
+        error = uncaught_error(MOST_SIGN_BYTES)
+        if error and not self._attach_tried and not error.startswith(KeyboardInterrupt.__name__):
+            self.attach(quiet=True)  # it failed before its first backward: what it did until then is recorded
         _live.training = None
         self._guard(training.finish)()
 
@@ -274,9 +284,6 @@ class Hooks:
         """The watched program is about to become another one, which is not: tells the window. Returns whether it did.
 
         Not where there is no such program, as os.execvp() asks for one folder of PATH after the other.
-        error = uncaught_error(MOST_SIGN_BYTES)
-        if error and not self._attach_tried and not error.startswith(KeyboardInterrupt.__name__):
-            self.attach(quiet=True)  # it failed before its first backward: what it did until then is recorded
         """
         training = _live.training
         if training is None or not self._attach_tried or not _is_executable(program):

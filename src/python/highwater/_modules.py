@@ -17,6 +17,7 @@ class Root:
         self.names = names
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
+        self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
 
     def call(self, phase: bytes) -> tuple:
         """What `Probe.module_calls` wants to know of a call in a phase: b"" for none."""
@@ -95,11 +96,12 @@ def _paths(top) -> dict[int, bytes]:
     return {id(module): encoded(path or type(module).__name__) for path, module in top.named_modules()}
 
 
-def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:
+def guess_batch(torch, root: Root, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:
     """The batch size and the sequence length of a model's inputs; 0 where there is none.
 
     Integers of two dimensions are taken for tokens, floats of three for features of a sequence. The batch
-    comes first, unless the module says otherwise, or only the second size is that of the loader's batch.
+    comes first, unless the module says otherwise, or only the second size is that of the loader's batch. `root`
+    remembers which one it was: an epoch's last batch is smaller.
     """
     tensor = _main_input(torch, args, kwargs)
     if tensor is None:
@@ -109,8 +111,12 @@ def guess_batch(torch, module, args, kwargs, loader_batch: int = 0) -> tuple[int
     length = shape[1] if is_sequence else 0
     if not is_sequence:
         return shape[0], 0
-    loader_says = bool(loader_batch) and loader_batch == shape[1] and loader_batch != shape[0]
-    if getattr(module, "batch_first", True) is False or loader_says:
+    if loader_batch == shape[0]:
+        if loader_batch != shape[1] or root.batch_second is None:
+            root.batch_second = False
+    elif loader_batch == shape[1] and (root.batch_second is None or shape[0] > loader_batch):
+        root.batch_second = True
+    if getattr(module, "batch_first", True) is False or root.batch_second:
         return shape[1], shape[0]
     return shape[0], length
 

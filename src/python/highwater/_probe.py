@@ -20,6 +20,7 @@ _INTEGER, _REAL, _CHOICE = 1, 2, 3
 # How many host samples a second are taken; as in native/host_sampler.h.
 HOST_SAMPLES = "HIGHWATER_HOST_SAMPLES"
 _DEFAULT_HOST_SAMPLE_HZ, MOST_HOST_SAMPLE_HZ = 25, 200
+_STEPS_ARE = ("training", "told", "iterations")  # StepsAre
 # Of the exception that ended the training.
 _MOST_ERROR_BYTES = 2000
 
@@ -78,10 +79,10 @@ class Probe:
     def note_step_end(self) -> None:
         """See `StepListener`."""
 
-    def describe(self, text: str) -> None:
     def note_loss(self, tensor: int) -> None:
         """Backward begins on one tensor, whose `_cdata` this is: a read of it is one of the training's loss."""
 
+    def describe(self, text: str) -> None:
         """What is known of the training, as a JSON object. Later calls add to earlier ones."""
 
     def mark(self, text: str) -> None:
@@ -138,10 +139,11 @@ class NativeProbe(Probe):
         self.begin_step = self._bind("begin_step", number, flag)
         self.end_step = self._bind("end_step", number, number, number, number, flag)
         self.note_step_begin = self._bind("note_step_begin")
-        self.note_step_end = self._bind("note_step_end")
         self.note_loss = self._bind("note_loss", number)
+        self.note_step_end = self._bind("note_step_end")
         self.watch_thread = self._bind("watch_thread")
-        self._describe = self._bind("describe", text, text, text, number, number, number)
+        self._describe = self._bind("describe", text, text, text, number, number, number, ctypes.c_int, number,
+                                    ctypes.c_int, flag)
         self._mark = self._bind("mark", text)
         real = ctypes.c_double
         self._offer_knob = self._bind("offer_knob", text, ctypes.c_int, real, real, real, text, text, text,
@@ -203,7 +205,8 @@ class NativeProbe(Probe):
         known = self._facts.get
         self._describe(encoded(known("model") or ""), encoded(known("optimizer") or ""),
                        encoded(known("dtype") or ""), known("parameters") or 0, known("batch_guess") or 0,
-                       known("length_guess") or 0)
+                       known("length_guess") or 0, _STEPS_ARE.index(known("steps_are", "training")),
+                       known("first_step", 0), known("loader_workers", -1), known("persistent_workers", False))
 
     def mark(self, text):
         self._mark(encoded(text))

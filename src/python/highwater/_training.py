@@ -17,6 +17,8 @@ from ._steps import StepListener, StepRule
 
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
 _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
+# The workers of a DataLoader are started, and then load the first batch: one span of native/script_probe.
+_LOADER_START, _FIRST_BATCH = b"starting DataLoader workers", b"first batch of DataLoader workers"
 _PAUSE_POLL_SECONDS = 0.02
 # How long a script that calls os._exit() waits at most for the last moments to be sent.
 _EXIT_MS = 300
@@ -65,11 +67,14 @@ class Training(StepListener):
         self._evaluates = False
         self._evaluation_is_open = False
         self._fetches = 0  # that are open
-        self._remembered = None
+        self._remembered = None, False
+        self._loader_settings: dict = {}
+        self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
         self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
         self._has_ended = False
         self._steps_by = ""
+        self._steps_are = "training"
 
     # Modules
 
@@ -145,6 +150,8 @@ class Training(StepListener):
     def enter_zero_grad(self, _) -> None:
         """Gradients are set to zero, for the next training step."""
         self._end_evaluation()
+        if self._is_training_thread():
+            self._rule.gradients_cleared()
 
     def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
@@ -157,7 +164,7 @@ class Training(StepListener):
         self._heal()
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
-        if self._evaluates:
+        if self._evaluates and not self._rule.infers:
             return b"" if self._keep_evaluation_open() else _EVALUATION
         self._end_evaluation()
         self._remember_loader()
@@ -179,11 +186,20 @@ class Training(StepListener):
             self._evaluation_is_open = False
             self.probe.end_phase()
 
+    @property
+    def _loader_batch(self) -> int:
+        """The samples of a batch of the loader that was used last; 0: not known."""
+        size = getattr(self._loader, "batch_size", 0)
+        return size if isinstance(size, int) else 0
+
     def _remember_loader(self) -> None:
-        if self._loader is not self._remembered:
-            self._remembered = self._loader
+        loader, evaluates = self._remembered
+        if loader is not self._loader or evaluates is not self._evaluates:
+            self._remembered = self._loader, self._evaluates
+            self.describe(**self._loader_settings)
             try:
-                self._training_samplers.add(self._loader)
+                if not self._evaluates:
+                    self._training_samplers.add(self._loader)
             except TypeError:  # None, or a class with __slots__: it has no weak references
                 pass
 
@@ -194,12 +210,15 @@ class Training(StepListener):
             return False
 
     def _note_forward(self, root, module, args, kwargs) -> None:
-        if not root.parameters:
-            self._rule.forward(weight=-1)
-            return
-        size = getattr(self._loader, "batch_size", 0) or 0
-        batch, length = guess_batch(self.torch, module, args, kwargs, size)
-        self._rule.forward(batch, length, root.parameters)
+        batch, length, weight = 0, 0, -1
+        if root.parameters:
+            batch, length = guess_batch(self.torch, root, module, args, kwargs, self._loader_batch)
+            weight = root.parameters
+        if self._evaluates:
+            self._rule.evaluated(id(root), batch, length, weight)
+            self._tell_what_steps_are(self.step)
+        else:
+            self._rule.forward(batch, length, weight, id(root))
         if root.parameters > self._largest:
             self._largest = root.parameters
             self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
@@ -208,15 +227,33 @@ class Training(StepListener):
     # Data
 
     def enter_fetch(self, iterator):
+        starts = iterator in self._starting
+        self._starting.discard(iterator)
+        mine = self._begin_fetch(iterator, _FIRST_BATCH if starts else _FETCH)
+        if mine:
+            self._loader_settings = {"loader_workers": getattr(iterator, "_num_workers", -1),
+                                     "persistent_workers": bool(getattr(iterator, "_persistent_workers", False))}
+        return mine
+
+    def enter_loader_start(self, iterator, loader):
+        """A DataLoader starts worker processes for an iteration over it."""
+        self._starting.add(iterator)
+        return self._begin_fetch(loader, _LOADER_START)
+
+    def _begin_fetch(self, source, phase):
+        """Returns whether the thread that trains fetches from `source`, a loader or an iterator."""
         self._heal()
         mine = self._is_training_thread()
         if mine:
-            self._loader = getattr(iterator, "_index_sampler", None)
+            self._loader = getattr(source, "_index_sampler", None)
             if self._trains_with(self._loader):
                 self._end_evaluation()
-            self._rule.fetched()
+            if phase is not _LOADER_START:
+                self._rule.fetched(self._loader_batch, self._trains_with(self._loader))
+            else:
+                self._rule.fetched()
             self._fetches += 1
-        self.probe.begin_phase(_FETCH)
+        self.probe.begin_phase(phase)
         return mine
 
     def leave_fetch(self, mine: bool) -> None:
@@ -237,6 +274,8 @@ class Training(StepListener):
             self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
+            if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
+                self.probe.note_loss(outputs[0]._cdata)
         self.probe.begin_phase(_BACKWARD)
         return True
 
@@ -274,8 +313,6 @@ class Training(StepListener):
             self.probe.mark(text)
 
     def after_step(self, optimizer, *_) -> None:
-            if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
-                self.probe.note_loss(outputs[0]._cdata)
         """A global post-hook."""
         if not self._steps_in_progress or self._steps_in_progress[-1] is not optimizer:
             return
@@ -334,6 +371,7 @@ class Training(StepListener):
         self.probe.begin_step(number, late)
 
     def end_step(self, number, batch, length, micro_steps, late):
+        self._tell_what_steps_are(number)
         self.probe.end_step(number, batch, length, micro_steps, late)
         self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
         self._steps_told = self._steps
@@ -364,6 +402,10 @@ class Training(StepListener):
         self._rule.close()
         self._tell_steps_by("script")
 
+    def tell_steps(self) -> None:
+        """The script will say where its steps end, and the first one begins here."""
+        self._rule.tell()
+
     def begin_phase(self, name) -> None:
         """A phase that the script names begins."""
         self._end_evaluation()
@@ -377,6 +419,12 @@ class Training(StepListener):
     def mark(self, text) -> None:
         """The script puts a marker."""
         self.probe.mark(text_of(text))
+
+    def _tell_what_steps_are(self, number: int) -> None:
+        what, before = self._rule.steps_are, self._steps_are
+        if what != before:
+            self._steps_are = what
+            self.describe(steps_are=what, **({"first_step": number} if before == "iterations" else {}))
 
     def _tell_steps_by(self, what: str) -> None:
         if what != self._steps_by and self._steps_by != "script":

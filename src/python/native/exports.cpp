@@ -306,9 +306,15 @@ void hw_watch_thread() {
 }
 
 void hw_describe(const char* model, const char* optimizer, const char* dtype,
-                 std::uint64_t parameters, std::uint64_t batch, std::uint64_t length) {
+                 std::uint64_t parameters, std::uint64_t batch, std::uint64_t length, int steps_are,
+                 std::uint64_t first_step, int loader_workers, bool persistent_workers) {
   withProbe(running, [&](ScriptProbe& probe) {
-    probe.describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length)});
+    std::optional<LoaderSettings> loader;
+    if (loader_workers >= 0) {
+      loader = {static_cast<std::uint32_t>(loader_workers), persistent_workers};
+    }
+    probe.describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length),
+                    static_cast<StepsAre>(steps_are), clamped(first_step), loader});
   });
 }
 

@@ -35,6 +35,9 @@ constexpr std::size_t kMostReasonBytes = 900;
 // A name of the script's own may be empty; an event without a name would be one of ours.
 constexpr std::string_view kUnnamed = "(unnamed)";
 
+/// The key of the rest of a span kLoaderStartSpan: the workers have been started, and load.
+constexpr std::string_view kFirstBatchOfLoader = "first batch of DataLoader workers";
+
 std::string asName(std::string_view text) {
   return std::string(cutText(text, wire::kMaxNameBytes));
 }
@@ -214,11 +217,18 @@ void ScriptProbe::forgetKept() {
 }
 
 void ScriptProbe::describe(Model model) {
+  if (described_) {  // the sizes are those of step 1
+    model.batchSize = described_->batchSize;
+    model.sequenceLength = described_->sequenceLength;
+  }
   model_ = std::move(model);
+  // Where nothing trains, a step must not come before the message that it is an iteration.
+  if (described_ || model_.stepsAre == StepsAre::kIterations) sendDescription();
 }
 
 void ScriptProbe::sendDescription() {
-  if (!outbox_ || std::exchange(described_, true)) return;
+  if (!outbox_ || described_ == model_) return;
+  described_ = model_;
   RunDescription run;
   run.workload = asName(options_.script);
   run.ownScript = true;
@@ -229,6 +239,9 @@ void ScriptProbe::sendDescription() {
   run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
                std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
   run.probeLevel = options_.level;
+  run.stepsAre = model_.stepsAre;
+  run.firstStep = model_.firstStep;
+  run.loader = model_.loader;
   outbox_->post(run);
 }
 
@@ -279,6 +292,7 @@ void ScriptProbe::noteBatchSize(std::uint32_t step, std::uint32_t batchSize) {
 void ScriptProbe::recordStep(std::int64_t endNs) {
   if (!open_) return;
   const OpenStep step = *std::exchange(open_, std::nullopt);
+  const std::optional<float> loss = probe::takeReadLoss();
   recorder_.record([&](std::int64_t) {
     return events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
                               recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
@@ -293,7 +307,6 @@ void ScriptProbe::cutStep() {
   if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
   recordStep(nowNs);
 }
-  const std::optional<float> loss = probe::takeReadLoss();
 
 void ScriptProbe::setPaused(bool paused) {
   if (paused) cutStep();
@@ -327,7 +340,12 @@ void ScriptProbe::beginPhase(std::string_view key) {
   if (key != kEvaluationSpan || !around.evaluates) {
     next = {phaseOf(key), kNoId, around.evaluates || key == kEvaluationSpan, false};
     if (next.phase == events::Phase::None) {
-      next.name = recorder_.names().internBulk(key.empty() ? kUnnamed : key);
+      next.begun = key == kFirstBatchOfLoader;
+      if (next.begun) key = kLoaderStartSpan;
+      // A script's own phases are found by their names.
+      const bool isOurs = key == kEvaluationSpan || key == kLoaderStartSpan;
+      const CallSiteId from = isOurs ? pythonCallSite(recorder_.callSites()) : kNoId;
+      next.name = recorder_.names().internAt(key.empty() ? kUnnamed : key, from);
     }
   }
   suspendPhase();

@@ -61,7 +61,8 @@ class ScriptProbe {
   /// Ends the observing alone.
   void stopObserving();
 
-  /// What is known of the model; sent once, with the first step at the latest.
+  /// What is known of the training; sent with the first step at the latest, and again when it
+  /// changes.
   struct Model {
     std::string name;       ///< its class
     std::string optimizer;  ///< the class of its optimizer
@@ -69,6 +70,11 @@ class ScriptProbe {
     std::uint64_t parameters = 0;
     std::uint32_t batchSize = 0;       ///< 0: not known
     std::uint32_t sequenceLength = 0;  ///< 0: not known
+    StepsAre stepsAre = StepsAre::kTraining;
+    std::uint32_t firstStep = 0;
+    std::optional<LoaderSettings> loader{};
+
+    bool operator==(const Model&) const = default;
   };
   void describe(Model model);
 
@@ -92,7 +98,8 @@ class ScriptProbe {
   void setPaused(bool paused);
 
   /// A phase begins on the calling thread, and suspends the one around it. `key` is that of a
-  /// phase of a step, "evaluation", or a name of the script's own. Phases of other threads than the
+  /// phase of a step, "evaluation", one of _training.py for the start of a DataLoader, or a name of
+  /// the script's own. Phases of other threads than the
   /// training's are not recorded; their ops are watched. Waits in an evaluation are planned, also
   /// in phases inside of it.
   void beginPhase(std::string_view key);
@@ -165,7 +172,7 @@ class ScriptProbe {
   std::mutex knobMutex_;  ///< connecting does not hold the interpreter's lock
   std::vector<ScriptKnob> knobs_;
   Model model_;
-  bool described_ = false;
+  std::optional<Model> described_;  ///< what was sent
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
   std::uint32_t batchSize_ = 0;      ///< that two steps in a row had last, or the first one
   std::uint32_t lastBatchSize_ = 0;  ///< of the last step
