@@ -11,7 +11,7 @@ using namespace highwater::analysis;
 namespace {
 
 /// The same line, called from two places, and a line that calls a library.
-constexpr CallSiteId kDump = 3, kDumpElsewhere = 5, kTrainer = 6;
+constexpr CallSiteId kDump = 3, kDumpElsewhere = 5, kTrainerLine = 6;
 constexpr TimeRange kAll{0, 1000 * kMs};
 
 struct SampledRun {
@@ -26,7 +26,7 @@ struct SampledRun {
                      {kDump, 2, "log", "/home/me/train.py", 12, "json.dumps(history)"},
                      {4, kNoId, "main", "/home/me/train.py", 20, "log(0)"},
                      {kDumpElsewhere, 4, "log", "/home/me/train.py", 12, ""},
-                     {kTrainer, kNoId, "main, in transformers/trainer.py:1911 Trainer.train",
+                     {kTrainerLine, kNoId, "main, in transformers/trainer.py:1911 Trainer.train",
                       "/home/me/train.py", 30, "trainer.train()"}},
                     {}});
   }
@@ -47,7 +47,7 @@ class TestHostLines : public QObject {
  private slots:
   void countsByLine() {
     SampledRun run;
-    run.sample(0, kTrainer);
+    run.sample(0, kTrainerLine);
     run.sample(40, kDump);
     run.sample(80, kDumpElsewhere);
     run.sample(120, kNoId);
@@ -68,7 +68,7 @@ class TestHostLines : public QObject {
 
   void countsInTheRangesAlone() {
     SampledRun run;
-    for (std::int64_t ms = 0; ms < 100; ms += 10) run.sample(ms, ms < 50 ? kDump : kTrainer);
+    for (std::int64_t ms = 0; ms < 100; ms += 10) run.sample(ms, ms < 50 ? kDump : kTrainerLine);
     const LiveStore& store = run.done();
     const auto first = hostLines(store, TimeRange{0, 50 * kMs});  // without its end
     QCOMPARE(first.size(), std::size_t{1});
@@ -84,7 +84,7 @@ class TestHostLines : public QObject {
   void countsWhatTheFilterLetsThrough() {
     SampledRun run;
     run.sample(0, kDump, 1);
-    run.sample(40, kTrainer, 2);
+    run.sample(40, kTrainerLine, 2);
     const auto lines = hostLines(run.done(), kAll,
                                  [](const events::HostSample& each) { return each.step() == 2; });
     QCOMPARE(lines.size(), std::size_t{1});

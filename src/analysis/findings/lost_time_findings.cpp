@@ -75,6 +75,21 @@ struct LostTime {
     noteStep(event.step());
   }
 
+  /// Counts the events of another line.
+  void add(const LostTime& other) {
+    totalNs += other.totalNs;
+    count += other.count;
+    bytes += other.bytes;
+    if (other.longestNs > longestNs) {
+      longestNs = other.longestNs;
+      longest = other.longest;
+    }
+    for (const auto& [op, ns] : other.nsByOp) nsByOp[op] += ns;
+    for (const auto& [place, ns] : other.nsByPlace) nsByPlace[place] += ns;
+    for (const std::uint32_t step : other.steps) noteStep(step);
+    ranges.insert(ranges.end(), other.ranges.begin(), other.ranges.end());
+  }
+
   /// Events come nearly in order of their steps.
   void noteStep(std::uint32_t step) {
     if (!steps.empty() && steps.back() == step) return;
@@ -118,6 +133,19 @@ struct LostTime {
     }
     return {worst->first, worst->second.ns, worst->second.site};
   }
+  /// "; at train.py:36, train.py:37": the lines, where there are several.
+  [[nodiscard]] std::string linesText(const LiveStore& store) const {
+    std::set<std::string> lines;
+    for (const auto& [place, ns] : nsByPlace) {
+      lines.insert(store.callSiteParts(std::get<3>(place)).line);
+    }
+    lines.erase("");
+    if (lines.size() < 2) return {};
+    std::string text;
+    for (const std::string& line : lines) text += (text.empty() ? "; at " : ", ") + line;
+    return text;
+  }
+
   /// The call site of the costliest place.
   [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
     return store.callSiteParts(worstPlace(store).site);
@@ -258,9 +286,15 @@ bool isCopiedBack(const LostTime& lost, std::uint64_t movedBackBytes) {
          2 * movedBackBytes >= lost.bytes;
 }
 
-void addWaits(const CheckedSteps& steps, const Caller& caller, const LostTime& lost,
-              std::uint64_t movedBackBytes, Findings& findings) {
-  const double waitsMs = steps.perStepMs(lost.totalNs);
+/// The waits of a line, or of several that have one cause.
+struct UsedWaits {
+  Caller caller;
+  LostTime lost;
+  WaitUse use;
+};
+
+WaitUse useOf(const CheckedSteps& steps, const Caller& caller, const LostTime& lost,
+              std::uint64_t movedBackBytes) {
   const auto& [op, kind, phase, line] = caller;
   const std::string name = steps.store.name(op);
   WaitCase wait;
@@ -272,20 +306,28 @@ void addWaits(const CheckedSteps& steps, const Caller& caller, const LostTime& l
   wait.copiedBack = isCopiedBack(lost, movedBackBytes);
   wait.ownScript = steps.store.ownScript();
   wait.site = lost.worstSite(steps.store);
-  const WaitUse use = useOf(wait);
+  return analysis::useOf(wait);
+}
+
+void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findings) {
+  const auto& [caller, lost, use] = waits;
+  const double waitsMs = steps.perStepMs(lost.totalNs);
+  const auto& [op, kind, phase, line] = caller;
   const bool chatty = use.isLog && (isEachStep(steps, lost) || phase == events::Phase::LossRead);
   Finding finding =
       steps.ofTime(chatty ? FindingKind::ChattyLogging : FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
   lost.describe(steps, finding, std::string(use.advice));
+  if (use.isOne) finding.evidence += lost.linesText(steps.store);
   if (chatty) {
     finding.title = "Chatty logging: the host waits " + costText(waitsMs) + " to read values";
   } else {
-    finding.title = "Unplanned sync point: " +
-                    (use.what.empty() ? opLabel(name, kind) + " makes the host wait "
-                                      : std::string(use.what) + ", and the host waits ") +
-                    costText(waitsMs);
+    finding.title =
+        "Unplanned sync point: " +
+        (use.what.empty() ? opLabel(steps.store.name(op), kind) + " makes the host wait "
+                          : std::string(use.what) + ", and the host waits ") +
+        costText(waitsMs);
   }
   Fix fix = lost.fix();
   if (chatty) fix.remove(HostWork::Reading);  // the rest of the phase prints what was read
@@ -310,9 +352,7 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
       ++back;
       continue;
     }
-    there->second.totalNs += back->second.totalNs;
-    there->second.ranges.insert(there->second.ranges.end(), back->second.ranges.begin(),
-                                back->second.ranges.end());
+    there->second.add(back->second);
     back = callers.erase(back);
   }
 }
@@ -405,9 +445,19 @@ void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   for (const auto& [phase, loop] : waits.loops) addLoop(steps, loop, findings);
   LostByCaller callers = std::move(waits.callers);
   joinWaysBack(waits.movedBackBytes, callers);
-  for (const auto& [caller, lost] : callers) {
-    addWaits(steps, caller, lost, waits.movedBackBytes, findings);
+  std::vector<UsedWaits> used;
+  for (auto& [caller, lost] : callers) {
+    const WaitUse use = useOf(steps, caller, lost, waits.movedBackBytes);
+    const auto same = std::find_if(used.begin(), used.end(), [&](const UsedWaits& each) {
+      return use.isOne && each.use.what == use.what;
+    });
+    if (same != used.end()) {
+      same->lost.add(lost);
+    } else {
+      used.push_back({caller, std::move(lost), use});
+    }
   }
+  for (const UsedWaits& each : used) addWaits(steps, each, findings);
 }
 
 }  // namespace highwater::analysis

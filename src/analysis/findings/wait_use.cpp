@@ -84,12 +84,17 @@ constexpr std::array kRows = {
          "leave it out: whatever reads a value waits by itself. To measure times, keep the "
          "events, and read their times once, after many steps"}},
     // A library that reads for a purpose of its own.
-    Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"grad_scaler"}); },
+    Row{[](const WaitCase& wait) {
+          return hasAny(wait.site.library, {"grad_scaler"}) ||
+                 hasAny(wait.site.text, {"scaler.step(", "scaler.update(", "scaler.get_scale(",
+                                         "scaler.unscale_("});
+        },
         {FindingKind::SyncPoint, "the scaler reads whether the gradients are finite",
          "that is what a GradScaler costs: it decides on the host whether to step. bfloat16 needs "
          "no "
          "scaler: torch.autocast(\"mps\", torch.bfloat16), without scaler.scale() and "
-         "scaler.step()"}},
+         "scaler.step()",
+         false, true}},
     Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"clip_grad"}); },
         {FindingKind::SyncPoint, "the clipping of gradients reads their norm",
          "leave error_if_nonfinite out, and log the norm only every few steps"}},

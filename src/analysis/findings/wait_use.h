@@ -29,6 +29,7 @@ struct WaitUse {
   std::string_view what;
   std::string_view advice;
   bool isLog = false;  ///< values for a log or a metric, which the step does not need
+  bool isOne = false;  ///< all lines of this use are one finding, as they have one cause
 };
 
 /// Returns what the waits of a line are for: the first row of a table that fits. It goes by the op,
