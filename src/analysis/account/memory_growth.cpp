@@ -163,7 +163,9 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
   for (std::size_t i = 1; i < points.size(); ++i) {
     largest = std::max(largest, points[i].y - points[i - 1].y);
   }
-  std::vector<double> jumps, between;
+  std::vector<double> between;
+  std::vector<std::vector<double>> levels(1);  // what is read between two jumps
+  levels[0].push_back(points[0].y);
   std::vector<std::uint32_t> atSteps;
   double total = 0;
   std::size_t grew = 0;  // steps
@@ -173,21 +175,26 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
     const bool isJump = grown > 0 && grown >= largest / 4;
     if (!isJump) {
       between.push_back(std::abs(grown));
+      levels.back().push_back(points[i].y);
       jumped = false;
       continue;
     }
     total += grown;
     ++grew;
     if (jumped) {
-      jumps.back() += grown;  // a part of it was read at the end of the step before
-      atSteps.back() = static_cast<std::uint32_t>(points[i].x);
-    } else {
-      jumps.push_back(grown);
-      atSteps.push_back(static_cast<std::uint32_t>(points[i].x));
+      atSteps.pop_back();  // a part of it was read at the end of the step before
+      levels.pop_back();
     }
+    atSteps.push_back(static_cast<std::uint32_t>(points[i].x));
+    levels.push_back({points[i].y});
     jumped = !jumped;
   }
   const double net = points.back().y - points.front().y;
+  // From level to level: a part of what a step makes is often freed soon after.
+  std::vector<double> jumps;
+  for (std::size_t i = 1; i < levels.size(); ++i) {
+    jumps.push_back(medianOf(levels[i]) - medianOf(levels[i - 1]));
+  }
   const double height = medianOf(jumps);
   if (jumps.size() < kLeastJumps || 2 * grew > points.size()) return;
   if (total < 0.8 * net || net < 0.8 * total || medianOf(std::move(between)) > height / 20) return;
