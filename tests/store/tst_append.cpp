@@ -59,7 +59,10 @@ class TestAppend : public QObject {
     const ReadBack before = readFrames(path);
     const auto version = [&path](int to = 0) {
       auto db = store::Database::open(path, SQLITE_OPEN_READWRITE);
-      if (db && to > 0) (void)db->execute(("PRAGMA user_version = " + std::to_string(to)).c_str());
+      if (db && to > 0) {
+        (void)db->execute(
+            ("DROP TABLE host_samples; PRAGMA user_version = " + std::to_string(to)).c_str());
+      }
       return db ? QString::fromStdString(*db->value("PRAGMA user_version")) : QString();
     };
     // Of the format before, whose readers do not know notes.
@@ -86,7 +89,8 @@ class TestAppend : public QObject {
     const auto path = recorded("old.highwater");
     {
       auto db = store::Database::open(path, SQLITE_OPEN_READWRITE);
-      QVERIFY(db->execute("DROP TABLE checksums; PRAGMA user_version = 2;").ok());
+      QVERIFY(db->execute("DROP TABLE checksums; DROP TABLE host_samples; PRAGMA user_version = 2;")
+                  .ok());
       QVERIFY(db->execute(store::kCreateSummaries).ok());
     }
     const QByteArray before = bytesOf(path);

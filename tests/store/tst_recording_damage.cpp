@@ -79,6 +79,7 @@ class TestRecordingDamage : public QObject {
     const fs::path old = copy(bytes_);
     QVERIFY(execute(old,
                     "DROP TABLE accepted_fallbacks; DROP TABLE phase_memory; DROP TABLE checksums;"
+                    "DROP TABLE host_samples;"
                     "PRAGMA user_version = 1;" +
                         QByteArray(store::kCreateSummaries)));
     QCOMPARE(damageOf(old), QString());
