@@ -120,6 +120,7 @@ class TestMemoryAccount : public QObject {
     OwnedBatch batch;
     batch.steps = {stepAt(1, 10, 10), stepAt(2, 60, 10), stepAt(3, 70, 10, 128)};
     batch.namedSpans = {spanAt(21, 38, kEvaluation)};
+    batch.completeUpToNs = 400 * kMs;
     addSample(batch, 0, 10, 100);
     addSample(batch, 9, 40, 200);   // before step 1
     addSample(batch, 19, 50, 210);  // step 1
