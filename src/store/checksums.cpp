@@ -54,6 +54,14 @@ Result<std::string> checksumOf(Database& database, const TableFormat& table) {
   }
 }
 
+/// Whether the table is one for people that the file has: older formats lack the newer ones.
+Result<bool> hasChecksum(Database& database, const TableFormat& table) {
+  if (!table.forPeople) return false;
+  const auto schema = database.schemaOf(table.name);
+  if (!schema) return schema.error();
+  return !schema->empty();
+}
+
 Result<std::string> storedChecksum(Database& database, const TableFormat& table) {
   return database.value(std::string("SELECT fnv1a FROM checksums WHERE name = '") + table.name +
                         '\'');
@@ -68,7 +76,9 @@ Result<void> writeChecksums(Database& database) {
   auto insert = database.prepare("INSERT OR REPLACE INTO checksums VALUES (?, ?)");
   if (!insert) return insert.error();
   for (const TableFormat& table : kTables) {
-    if (!table.forPeople) continue;
+    const auto counts = hasChecksum(database, table);
+    if (!counts) return counts.error();
+    if (!*counts) continue;
     const auto checksum = checksumOf(database, table);
     if (!checksum) return checksum.error();
     if (auto done = insert->run(std::string_view(table.name), std::string_view(*checksum)); !done) {
@@ -83,7 +93,8 @@ std::vector<std::string> findChangedTables(Database& database) {
   if (closed && closed->empty()) return {};
   std::vector<std::string> changed;
   for (const TableFormat& table : kTables) {
-    if (!table.forPeople) continue;
+    const auto counts = hasChecksum(database, table);
+    if (counts && !*counts) continue;
     const auto stored = storedChecksum(database, table);
     const auto now = checksumOf(database, table);
     if (!stored || !now || *stored != *now) {

@@ -60,8 +60,10 @@ class TestAppend : public QObject {
     const auto version = [&path](int to = 0) {
       auto db = store::Database::open(path, SQLITE_OPEN_READWRITE);
       if (db && to > 0) {
-        (void)db->execute(
-            ("DROP TABLE host_samples; PRAGMA user_version = " + std::to_string(to)).c_str());
+        (void)db->execute(("DROP TABLE host_samples; "
+                           "PRAGMA user_version = " +
+                           std::to_string(to))
+                              .c_str());
       }
       return db ? QString::fromStdString(*db->value("PRAGMA user_version")) : QString();
     };
