@@ -200,6 +200,11 @@ class LiveStore final : public MessageSink {
 
   /// The name that an id of the run stands for, such as an op's: see DefinitionTable.
   [[nodiscard]] std::string name(NameId id) const { return definitions_.name(id); }
+  /// Where what an id names begins in the user's code, for names of spans; kNoId where it is
+  /// unknown.
+  [[nodiscard]] CallSiteId callSiteOfName(NameId id) const {
+    return definitions_.callSiteOfName(id);
+  }
   /// Where a named span begins in the user's code; kNoId where it is unknown.
   [[nodiscard]] CallSiteId callSiteOf(const events::NamedSpan& span) const {
     return definitions_.callSiteOfName(span.name());

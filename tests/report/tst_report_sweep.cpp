@@ -107,7 +107,8 @@ class TestReportSweep : public QObject {
     const QString path = recorded(sweepNotes(true));
     const QString out = runHighwater({"report", path}).out;
     QVERIFY2(out.contains("\nSweep\n"), qPrintable(out));
-    QCOMPARE(out.count("16 × 64"), 2);  // its row and the recommendation, no marker
+    // Its row, the recommendation, and where memory was; no marker.
+    QCOMPARE(out.count("16 × 64"), 3);
     QVERIFY2(out.simplified().contains("above the limit; the largest"), qPrintable(out));
     QVERIFY2(out.simplified().contains("left out: it may take up to 2.00 GiB"), qPrintable(out));
     QVERIFY2(out.simplified().contains("Recommended 16 × 64: batch 16 has 99 %"), qPrintable(out));

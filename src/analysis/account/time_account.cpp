@@ -139,7 +139,7 @@ class Walk {
         span.part.after = last;
       }
       const NameKind kind = name ? names_.of(name->value) : NameKind::Own;
-      if (name && kind != NameKind::Evaluation) span.part.name = name->value;
+      if (name) span.part.name = name->value;
       if (kind == NameKind::LoaderStart) span.activity = Activity::LoaderStart;
       if (doing) {
         span.activity = doing->value.activity;
@@ -408,11 +408,16 @@ TimeAccount accountTime(const LiveStore& store, std::optional<TimeRange> range) 
 }
 
 std::string partText(const LiveStore& store, const Part& part) {
-  if (part.name != kNoId) return store.name(part.name);
+  if (part.name != kNoId) {
+    const std::string name = store.name(part.name);
+    return part.region == Region::Evaluation && name == kEvaluationSpan ? "calls of the model"
+                                                                        : name;
+  }
   if (part.phase != Phase::None) return std::string(phaseName(part.phase));
   if (part.region != Region::Step && part.region != Region::Evaluation) {
     return std::string(regionName(part.region));
   }
+  if (part.region == Region::Evaluation) return "between calls of the model";
   return part.after == Phase::None ? "before any phase"
                                    : "after " + std::string(phaseName(part.after));
 }

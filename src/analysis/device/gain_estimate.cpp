@@ -315,7 +315,9 @@ double GainEstimator::fixedNs(const Fix& fix, Work work, bool cautious) const {
 }
 
 Gain GainEstimator::of(const Fix& fix) const {
-  const Gain all = most(fix);
+  Gain all = most(fix);
+  all.low *= fix.attainable;
+  all.estimate *= fix.attainable;
   if (fix.leftOut.empty()) return all;
   Fix needed = fix;
   needed.leftOut.clear();

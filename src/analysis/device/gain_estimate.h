@@ -25,6 +25,9 @@ struct Fix {
   /// Ranges in which the fixed training does nothing, as an upper bound: some of their work may
   /// still be needed. In order of time.
   std::vector<TimeRange> leftOut;
+  /// The share of the gain, 0 to 1, that can be had, for its estimate and lower bound. Half of
+  /// what queueing takes: as much as twice the batch saves for each sample.
+  double attainable = 1;
   /// The longest that a span of host work may last, in ns, by HostWork: 0 if it is no longer done
   /// on the training thread.
   std::array<std::int64_t, kHostWorks> longestNs = unlimited();

@@ -194,7 +194,7 @@ inline constexpr double kLeastSlowedShare = 0.1;
 /// evaluations or what lies outside of steps must take to be a finding: less is not what a user
 /// waits for.
 inline constexpr double kLeastRegionShare = 0.2;
-inline constexpr std::int64_t kLeastRegionNs = 500'000'000;
+inline constexpr std::int64_t kLeastRegionNs = 300'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an
 /// hour at four steps a second. What grows without end stops a training, which other losses do not.
 inline constexpr double kGrowthHorizonSteps = 14'400;

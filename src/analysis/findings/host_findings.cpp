@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/account/host_lines.h"
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
@@ -125,13 +126,16 @@ Queued mostQueuedIn(const CheckedSteps& steps) {
 
 /// The part of the steps outside of phases in which the host works longest, without waiting.
 struct OwnWork {
-  std::string where;  ///< "after optimizer step"
+  Part part;
+  std::string where;  ///< the part's text: "after optimizer step"
   double ms = 0;      ///< a step
-  bool beforeBackward = false;
+
+  /// What computes the loss: backward needs it.
+  [[nodiscard]] bool beforeBackward() const { return part.after == events::Phase::Forward; }
 
   [[nodiscard]] const char* advice(const LiveStore& store) const {
     if (!store.ownScript()) return "move it out of the step, or to another thread";
-    return beforeBackward ? kLossWorkAdvice : kOwnWorkAdvice;
+    return beforeBackward() ? kLossWorkAdvice : kOwnWorkAdvice;
   }
 };
 
@@ -145,8 +149,8 @@ OwnWork mostOwnWorkIn(const CheckedSteps& steps, const TimeAccount& account) {
       ns.begin(), ns.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == ns.end()) return {};
   const auto& [after, name] = most->first;
-  return {partText(steps.store, {Region::Step, events::Phase::None, after, name}),
-          steps.perStepMs(most->second), after == events::Phase::Forward};
+  const Part part{Region::Step, events::Phase::None, after, name};
+  return {part, partText(steps.store, part), steps.perStepMs(most->second)};
 }
 
 /// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API;
@@ -250,12 +254,43 @@ std::string ownWorkText(const OwnWork& own) {
   return "outside of phases the host works longest " + own.where + ", " + costText(own.ms);
 }
 
+/// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
+/// and the fewest samples.
+constexpr double kLeastLineShare = 0.25;
+constexpr std::uint64_t kLeastLineSamples = 3;
+
+/// Names the lines at which the host worked in the spans of the steps that `in` holds for, if host
+/// samples tell.
+void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
+               Finding& finding) {
+  std::vector<TimeRange> ranges;
+  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
+    if (span.activity != Activity::Work || span.part.region != Region::Step || !in(span)) return;
+    if (!ranges.empty() && ranges.back().endNs == span.beginNs) {
+      ranges.back().endNs = span.endNs;
+    } else {
+      ranges.push_back({span.beginNs, span.endNs});
+    }
+  });
+  std::string text;
+  for (const HostLine& each : hostLines(steps.store, ranges)) {
+    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
+    if (!isClear || each.site.line.empty()) continue;
+    if (text.empty()) finding.line = each.site.line;
+    text += (text.empty() ? "; of that work, by samples, " : ", ") +
+            std::to_string(std::lround(100 * each.share)) + " % is at " + each.site.line;
+    if (!each.site.text.empty()) text += " (" + each.site.text + ')';
+  }
+  if (text.empty()) return;
+  finding.evidence += text;
+  finding.advice = "at " + finding.line + ": " + finding.advice;
+}
+
 /// What a step's host time is queueing, or batch assembly, in ms a step.
 double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
                 std::initializer_list<events::Phase> phases) {
   return steps.perStepMs(account.nsWhere([&](const AccountRow& row) {
-    return row.part.region == Region::Step &&
-           (row.activity == Activity::Work || row.activity == Activity::LoaderStart) &&
+    return row.part.region == Region::Step && row.activity == Activity::Work &&
            std::find(phases.begin(), phases.end(), row.part.phase) != phases.end();
   }));
 }
@@ -276,7 +311,8 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   const std::int64_t allNs = account.range.endNs - account.range.beginNs;
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
-                       const std::string& more, const std::string& advice) {
+                       const std::string& more, const std::string& advice,
+                       const std::function<bool(const AccountSpan&)>& in) {
     Finding finding = steps.ofTime(FindingKind::HostBound, ms);
     finding.estimate = true;
     finding.where = std::move(where);
@@ -284,6 +320,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
     finding.evidence = more + "the host waits for the device for " + formatMs(toMs(waitsNs)) +
                        " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
     finding.advice = advice;
+    nameLines(steps, in, finding);
     // The device may be nearly as slow: then little is gained.
     steps.gains.add(findings, std::move(finding), Gain{0, ms / 2, ms});
   };
@@ -294,13 +331,17 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   const double queueMs = optimizerMs + workMsIn(steps, account, {Phase::Forward, Phase::Backward});
   const OwnWork own = mostOwnWorkIn(steps, account);
   const bool script = steps.store.ownScript();
+  const auto inPhase = [](Phase phase) {
+    return [phase](const AccountSpan& span) { return span.part.phase == phase; };
+  };
   if (loadMs >= leastMs) {
     add(loadMs, std::string(phaseName(Phase::BatchAssembly)), "batch assembly takes", "",
-        script ? loaderAdvice(steps.store) : kBatchAdvice);
+        script ? loaderAdvice(steps.store) : kBatchAdvice, inPhase(Phase::BatchAssembly));
   }
   if (own.ms >= leastMs) {
     add(own.ms, own.where, "work outside of forward, backward and optimizer takes",
-        ownWorkText(own) + "; ", own.advice(steps.store));
+        ownWorkText(own) + "; ", own.advice(steps.store),
+        [&own](const AccountSpan& span) { return span.part == own.part; });
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
   if (3 * optimizerMs >= queueMs) {
@@ -308,12 +349,14 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
         formatMs(queueMs) + " a step are forward, backward and optimizer; ",
         "on MPS PyTorch's optimizers go through the parameters one by one unless they are told "
         "otherwise: give foreach=True, or fused=True where the optimizer has it (AdamW, Adam, "
-        "SGD)");
+        "SGD)",
+        inPhase(Phase::OptimizerStep));
   } else {
     add(queueMs, std::string(phaseName(Phase::Backward)),
         "ops are queued more slowly than the device runs them,", "",
         "give the device more work with each op: a larger batch, an optimizer with foreach=True. A "
-        "model as small as this may be faster on the CPU");
+        "model as small as this may be faster on the CPU",
+        [](const AccountSpan& span) { return span.part.phase == Phase::Forward; });
   }
   return true;
 }
@@ -348,7 +391,13 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
                    : steps.store.ownScript() ? words->scriptAdvice
                                              : words->advice;
   if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store);
-  steps.gains.add(findings, std::move(finding), fixOf(idle.cause));
+  Fix fix = fixOf(idle.cause);
+  if (queueing || own.beforeBackward()) fix.attainable = 0.5;
+  if (ownWork) {
+    nameLines(
+        steps, [&own](const AccountSpan& span) { return span.part == own.part; }, finding);
+  }
+  steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
 }  // namespace

@@ -154,6 +154,12 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   const LiveStore& store = steps.store;
   finding.where = partText(store, largest.part);
   finding.line = store.callSiteParts(largest.site).line;
+  // Of the host's own work the place where the model is called is known.
+  for (const AccountRow& row : account.rows) {
+    if (!finding.line.empty()) break;
+    if (row.part.region != region || row.part.name == kNoId) continue;
+    finding.line = store.callSiteParts(store.callSiteOfName(row.part.name)).line;
+  }
   if (taker == Taker::Fallbacks) {
     const std::string op = store.name(largest.op);
     finding.ops.push_back(op);

@@ -169,6 +169,15 @@ bool isRegular(const SlowSteps& steps) {
   return interval > 1;
 }
 
+/// Whether most of the slow steps wait until the workers of a DataLoader have started.
+bool startsLoaders(const CheckedSteps& steps, const SlowSteps& slow) {
+  const auto count = std::count_if(slow.slow.begin(), slow.slow.end(), [&](std::size_t i) {
+    const events::StepRecord& step = steps.records[i];
+    return loaderStartNs(steps.store, {step.begin_ns(), endNsOf(step)}) > 0;
+  });
+  return 2 * static_cast<std::size_t>(count) >= slow.slow.size();
+}
+
 /// Whether the work tells by itself why the host was slow.
 bool isExplained(HostWork work) {
   return work == HostWork::BatchAssembly || work == HostWork::Reading || work == HostWork::Fallback;
@@ -202,6 +211,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   // Where nothing tells why the host stood still, another program may have had its core: only what
   // comes at intervals is the script's own.
   if (host && !isExplained(host->work) && !isRegular(slow)) return;
+  // The starts of DataLoader workers are a finding of their own.
+  if (host && host->work == HostWork::BatchAssembly && startsLoaders(steps, slow)) return;
   Finding finding = steps.ofTime(FindingKind::StepTimeSwings,
                                  slow.lostMs / static_cast<double>(steps.records.size()));
   finding.firstStep = steps.records[slow.slow.front()].step();
