@@ -95,10 +95,9 @@ TextTable memoryRegionsTable(const analysis::LiveStore& store, bool full) {
     ++shown;
     const CounterChange& driver = row.of(MemoryCounter::Driver);
     const CounterChange& current = row.of(MemoryCounter::Current);
-    table.add(
-        {plainText(row.text()), std::to_string(row.count) + "\u00d7",
-         peakText("peak of current", current), peakText("of driver", driver),
-         "left " + changeText(current) + " of current, " + changeText(driver) + " of driver"});
+    table.add({plainText(row.text()), std::to_string(row.count) + "\u00d7",
+               peakText("peak of current", current), peakText("of driver", driver),
+               "left: current " + changeText(current) + ", driver " + changeText(driver)});
   }
   if (shown < account.rows.size()) {
     table.add({"and " + std::to_string(account.rows.size() - shown) + " more (--json lists them)"});

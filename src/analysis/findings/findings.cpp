@@ -376,8 +376,12 @@ struct FindingsCheck::Parts {
 
   void finish() {
     // A value that is read at times, as the advice says, is no problem.
-    std::erase_if(findings.found, [](const Finding& each) {
-      return each.rare && (each.withinNoise || !each.gainMs);
+    double stepsMs = 0;
+    for (const events::StepRecord& each : records()) stepsMs += toMs(each.duration_ns());
+    const double leastMs = kLeastRareShare * stepsMs / static_cast<double>(last - first);
+    std::erase_if(findings.found, [leastMs](const Finding& each) {
+      const bool pays = each.gainMs && !each.withinNoise && each.gainMs->estimate >= leastMs;
+      return each.rare && !pays;
     });
     addGainOfAll();
     std::stable_sort(findings.found.begin(), findings.found.end(),

@@ -127,6 +127,9 @@ inline constexpr std::size_t kLeastSteps = 5;
 inline constexpr double kLeastLostShare = 0.01;
 /// The share of steps, 0 to 1, from which on the loss counts as read in every step.
 inline constexpr double kEveryStepShare = 0.9;
+/// The least share of the steps' mean time, 0 to 1, that a wait in few steps must gain to be a
+/// finding: a value that is read at times, as the advice says, is none.
+inline constexpr double kLeastRareShare = 0.05;
 /// The fewest single values that one part of a step reads one by one to count as a loop: fewer are
 /// told one by one.
 inline constexpr std::size_t kLeastLoopReads = 8;
@@ -194,7 +197,7 @@ inline constexpr double kLeastSlowedShare = 0.1;
 /// evaluations or what lies outside of steps must take to be a finding: less is not what a user
 /// waits for.
 inline constexpr double kLeastRegionShare = 0.2;
-inline constexpr std::int64_t kLeastRegionNs = 300'000'000;
+inline constexpr std::int64_t kLeastRegionNs = 200'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an
 /// hour at four steps a second. What grows without end stops a training, which other losses do not.
 inline constexpr double kGrowthHorizonSteps = 14'400;

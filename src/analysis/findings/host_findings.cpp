@@ -257,7 +257,7 @@ std::string ownWorkText(const OwnWork& own) {
 /// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
 /// and the fewest samples.
 constexpr double kLeastLineShare = 0.25;
-constexpr std::uint64_t kLeastLineSamples = 3;
+constexpr std::uint64_t kLeastLineSamples = 2;
 
 /// Names the lines at which the host worked in the spans of the steps that `in` holds for, if host
 /// samples tell.
@@ -277,8 +277,9 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
     const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
     if (!isClear || each.site.line.empty()) continue;
     if (text.empty()) finding.line = each.site.line;
-    text += (text.empty() ? "; of that work, by samples, " : ", ") +
-            std::to_string(std::lround(100 * each.share)) + " % is at " + each.site.line;
+    text += (text.empty() ? "; of its host samples " : ", ") +
+            std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
+            ") are at " + each.site.line;
     if (!each.site.text.empty()) text += " (" + each.site.text + ')';
   }
   if (text.empty()) return;

@@ -165,9 +165,10 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     finding.ops.push_back(op);
     finding.evidence += ", most by " + op;
     finding.advice = std::string(fallbackAdvice(op));
-  } else if (taker == Taker::Waits && !finding.line.empty()) {
-    finding.evidence += ", most at " + finding.line;
   }
+  const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;
+  const std::string waitLine = wait ? store.callSiteParts(wait->site).line : "";
+  if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;
   if (!finding.line.empty()) finding.advice = "at " + finding.line + ": " + finding.advice;
   steps.gains.add(findings, std::move(finding),
                   gainOf(taker, shares, ns, static_cast<double>(steps.records.size())));
