@@ -512,7 +512,8 @@ std::size_t LiveStore::bytesBesideOps() const {
           (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
       rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
       rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
-      rows(namedSpans_) + rows(hostSamples_) + rows(evaluations_) + rows(drops_);
+      rows(namedSpans_) + rows(hostSamples_) + rows(iterations_) + rows(evaluations_) +
+      rows(drops_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

@@ -208,9 +208,10 @@ class TestFindings : public QObject {
 
   void aScriptsRareReadsAreSyncPointsOfTheirLines() {
     JudgedRun run = JudgedRun::ofScript();
-    for (std::uint32_t step = 2; step <= 40; step += 2)
+    run.steps = 41;  // each line is read in half of the 40 after the first
+    for (std::uint32_t step = 2; step <= 41; step += 2)
       JudgedRun::addRead(run.more, step, kTrainStep);
-    for (std::uint32_t step = 3; step <= 40; step += 2)
+    for (std::uint32_t step = 3; step <= 41; step += 2)
       JudgedRun::addRead(run.more, step, kForward);
     const Findings findings = run.judge();
     QCOMPARE(kindsOf(findings), (Kinds{FindingKind::SyncPoint, FindingKind::SyncPoint}));

@@ -267,6 +267,18 @@ class TestTimeAccount : public QObject {
     QCOMPARE(account.visits[static_cast<std::size_t>(Region::Evaluation)], 1U);
   }
 
+  /// A recording may claim a span of no length.
+  void anEvaluationOfNoLengthLeavesNoHole() {
+    SmallRun run;
+    run.step(1, 0, 10);
+    run.named(20, 0, kEvaluation);
+    run.step(2, 50, 10);
+    run.end(80);
+    const TimeAccount account = accountTime(run.applied());
+    QCOMPARE(account.nsIn(Region::BetweenSteps), 40);
+    QCOMPARE(account.nsIn(Region::AfterSteps), 20);
+  }
+
   void countsAnEventOnceWhereItBegan() {
     SmallRun run;
     run.step(1, 0, 50);

@@ -122,7 +122,8 @@ class Walk {
       const auto* name = namesLine_.at(ns, untilNs);
       const auto* doing = doings_.at(ns, untilNs);
       AccountSpan span;
-      const Stay stay = pause ? Stay{Region::Pause, region->value.row} : region->value;
+      Stay stay = region ? region->value : Stay{};
+      if (pause) stay.region = Region::Pause;
       if (before && (before->region != stay.region || before->row != stay.row)) {
         ++visit;
         // What a pause interrupts goes on after it.
@@ -191,7 +192,7 @@ class Walk {
                                                : Region::BetweenSteps;
     const TimeRange evaluation = evaluationIn(beginNs, endNs);
     fillGap(beginNs, std::min(evaluation.beginNs, endNs), {rest, row});
-    if (evaluation.beginNs >= evaluation.endNs) return;
+    if (evaluation.beginNs >= endNs) return;
     regions_.add(evaluation.beginNs, evaluation.endNs, {Region::Evaluation, row});
     fillGap(evaluation.endNs, endNs, {rest, row});
   }
@@ -200,9 +201,11 @@ class Walk {
   void fillGap(std::int64_t beginNs, std::int64_t endNs, const Stay& rest) {
     const SpanIndex& lane = store_.namedLane();
     std::int64_t atNs = beginNs;
-    const TimeRange seen{std::max(beginNs, range_.beginNs), std::min(endNs, range_.endNs)};
-    const auto [first, last] = touching(lane, {seen.beginNs, std::max(seen.beginNs, seen.endNs)});
-    for (std::size_t i = first; i < last; ++i) {
+    // Named spans do not overlap, so that one at most reaches into the gap. A hostile recording may
+    // claim otherwise, and must not cost more.
+    const std::size_t begun = lane.firstFrom(std::max(beginNs, range_.beginNs));
+    const std::size_t last = lane.firstFrom(std::min(endNs, range_.endNs));
+    for (std::size_t i = begun > 0 ? begun - 1 : 0; i < last; ++i) {
       const NameKind kind = names_.of(store_.namedSpans()[lane[i].payload].name());
       if (kind != NameKind::Own && kind != NameKind::Checkpoint) continue;
       const std::int64_t fromNs = std::max(lane[i].beginNs, atNs);
@@ -221,10 +224,9 @@ class Walk {
   [[nodiscard]] TimeRange evaluationIn(std::int64_t beginNs, std::int64_t endNs) {
     TimeRange found{endNs, endNs};
     const SpanIndex& lane = store_.namedLane();
-    const auto [first, last] = touching(lane, {beginNs, endNs});
-    for (std::size_t i = first; i < last; ++i) {
+    const std::size_t last = lane.firstFrom(endNs);
+    for (std::size_t i = lane.firstFrom(beginNs); i < last; ++i) {
       if (names_.of(store_.namedSpans()[lane[i].payload].name()) != NameKind::Evaluation) continue;
-      if (lane[i].beginNs < beginNs || lane[i].beginNs >= endNs) continue;
       found.beginNs = std::min(found.beginNs, lane[i].beginNs);
       found.endNs =
           found.beginNs == lane[i].beginNs ? lane[i].endNs : std::max(found.endNs, lane[i].endNs);

@@ -202,7 +202,10 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
   if (robustSlope(series.current) > slope / 2) return;
   Finding finding = steps.ofGrowth(FindingKind::DriverGrowth, robustSlope(series.driver));
   finding.title = "Driver memory grows by " + formatBytes(wholeBytes(*finding.costBytes)) +
-                  " a step, although the input keeps its shape";
+                  " a step" +
+                  (growth.shapes == 1 && steps.records.front().batch_size() > 0
+                       ? ", although the input keeps its shape"
+                       : ", and current does not");
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": driver " + rangeText(series.driver) +
                      " (sampled), current at its peak " + rangeText(series.current) +

@@ -380,8 +380,9 @@ struct FindingsCheck::Parts {
     for (const events::StepRecord& each : records()) stepsMs += toMs(each.duration_ns());
     const double leastMs = kLeastRareShare * stepsMs / static_cast<double>(last - first);
     std::erase_if(findings.found, [leastMs](const Finding& each) {
-      const bool pays = each.gainMs && !each.withinNoise && each.gainMs->estimate >= leastMs;
-      return each.rare && !pays;
+      if (!each.rare || each.withinNoise) return each.rare;
+      // Of a single wait in the whole run nothing tells what it gains.
+      return each.gainMs ? each.gainMs->estimate < leastMs : each.count == 1;
     });
     addGainOfAll();
     std::stable_sort(findings.found.begin(), findings.found.end(),
@@ -401,7 +402,9 @@ Finding deviceUnused(const LiveStore& store) {
   finding.weight = 1;
   finding.firstStep = steps.front().step();
   finding.lastStep = steps.back().step();
-  finding.title = "The device is not used: the script trains on the CPU";
+  const bool trains = store.run() && store.run()->stepsAre == StepsAre::kTraining;
+  finding.title = std::string("The device is not used: the script ") +
+                  (trains ? "trains" : "runs") + " on the CPU";
   finding.evidence =
       "in " + std::to_string(steps.size()) +
       " steps no tensor was on MPS: current stayed at 0 B, and the host never waited "

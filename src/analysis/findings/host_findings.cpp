@@ -306,10 +306,14 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   const TimeAccount account = accountTime(steps.store, steps.firstToLast());
   // What is left over when the steps are done is waited for after them.
   const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
-  const auto waits = [](const AccountRow& row) { return row.activity == Activity::Wait; };
+  const auto waitsIn = [](const TimeAccount& of, Region region) {
+    return of.nsWhere([region](const AccountRow& row) {
+      return row.activity == Activity::Wait && row.part.region == region;
+    });
+  };
   const std::int64_t waitsNs =
-      account.nsWhere(waits) + accountTime(steps.store, after).nsWhere(waits);
-  const std::int64_t allNs = account.range.endNs - account.range.beginNs;
+      waitsIn(account, Region::Step) + waitsIn(accountTime(steps.store, after), Region::AfterSteps);
+  const std::int64_t allNs = account.nsIn(Region::Step);
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,

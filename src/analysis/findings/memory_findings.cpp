@@ -77,7 +77,7 @@ std::optional<Finding> sawtooth(const CheckedSteps& steps, const std::vector<Poi
       growth.everySteps ? "every " + std::to_string(*growth.everySteps) + " steps" : "at times";
   finding.title = "Memory sawtooth: each step keeps " + bytesText(growth.riseBytes) +
                   " more, up to " + bytesText(growth.heightBytes) + ", and " + freed +
-                  " all of it is freed";
+                  " most of it is freed";
   finding.evidence = ", " + bytesText(most->y) + " at most; it falls in " +
                      listText(growth.atSteps) + ", so it does not add up";
   finding.advice =

@@ -22,9 +22,7 @@ Taker takerOf(const AccountRow& row) {
     return Taker::Fallbacks;
   }
   if (row.activity == Activity::Wait) return Taker::Waits;
-  const bool loads =
-      row.part.phase == Phase::BatchAssembly || row.activity == Activity::LoaderStart;
-  return loads ? Taker::Loading : Taker::OwnWork;
+  return row.part.phase == Phase::BatchAssembly ? Taker::Loading : Taker::OwnWork;
 }
 
 struct Share {
@@ -39,7 +37,8 @@ template <typename Is>
 Shares sharesOf(const TimeAccount& account, Is&& is) {
   Shares shares;
   for (const AccountRow& row : account.rows) {  // the longest first
-    if (!is(row)) continue;
+    // The starts of DataLoader workers are a finding of their own.
+    if (!is(row) || row.activity == Activity::LoaderStart) continue;
     Share& share = shares[static_cast<std::size_t>(takerOf(row))];
     if (!share.largest) share.largest = &row;
     share.ns += row.ns;
@@ -144,7 +143,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
                                  steps.perStepMs(ns));
   finding.estimate = true;
   finding.title = name + ": " + percent(share) + " of the time, " + std::string(words.title);
-  finding.count = account.visits[static_cast<std::size_t>(region)];
+  if (evaluates) finding.count = account.visits[static_cast<std::size_t>(region)];
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
       formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
@@ -157,7 +156,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   // Of the host's own work the place where the model is called is known.
   for (const AccountRow& row : account.rows) {
     if (!finding.line.empty()) break;
-    if (row.part.region != region || row.part.name == kNoId) continue;
+    if (!evaluates || row.part.region != region || row.part.name == kNoId) continue;
     finding.line = store.callSiteParts(store.callSiteOfName(row.part.name)).line;
   }
   if (taker == Taker::Fallbacks) {

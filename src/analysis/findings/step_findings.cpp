@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "analysis/device/range_timeline.h"
@@ -10,6 +11,7 @@
 #include "analysis/statistics.h"
 #include "analysis/whole_steps.h"
 #include "core/knobs.h"
+#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -171,10 +173,14 @@ bool isRegular(const SlowSteps& steps) {
 
 /// Whether most of the slow steps wait until the workers of a DataLoader have started.
 bool startsLoaders(const CheckedSteps& steps, const SlowSteps& slow) {
-  const auto count = std::count_if(slow.slow.begin(), slow.slow.end(), [&](std::size_t i) {
-    const events::StepRecord& step = steps.records[i];
-    return loaderStartNs(steps.store, {step.begin_ns(), endNsOf(step)}) > 0;
-  });
+  std::set<std::size_t> starting;
+  for (const events::NamedSpan& span : steps.store.namedSpans()) {
+    if (steps.store.name(span.name()) != kLoaderStartSpan) continue;
+    const events::StepRecord* step = steps.holding(span.step(), span.begin_ns());
+    if (step) starting.insert(static_cast<std::size_t>(step - steps.records.data()));
+  }
+  const auto count = std::count_if(slow.slow.begin(), slow.slow.end(),
+                                   [&](std::size_t i) { return starting.contains(i); });
   return 2 * static_cast<std::size_t>(count) >= slow.slow.size();
 }
 

@@ -57,7 +57,8 @@ void noteLoss(std::uintptr_t tensorImpl) {
   LossReads& all = ofThread();
   all.follows = true;
   all.loss = Element(tensor);
-  for (Read& each : all.reads) {
+  for (std::size_t i = 0; i < all.reads.size(); ++i) {  // the oldest first
+    Read& each = all.reads[(all.nextRead + i) % all.reads.size()];
     if (each.element.isOf(tensor)) all.value = each.value;
     each = {};
   }

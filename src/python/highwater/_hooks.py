@@ -276,7 +276,10 @@ class Hooks:
     def _end(self, training) -> None:
         error = uncaught_error(MOST_SIGN_BYTES)
         if error and not self._attach_tried and not error.startswith(KeyboardInterrupt.__name__):
-            self.attach(quiet=True)  # it failed before its first backward: what it did until then is recorded
+            try:
+                self.attach(quiet=True)  # it failed before its first backward: what it did until then is recorded
+            except Exception:  # the script's own failure is what is told
+                pass
         _live.training = None
         self._guard(training.finish)()
 

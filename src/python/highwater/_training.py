@@ -231,7 +231,9 @@ class Training(StepListener):
         self._starting.discard(iterator)
         mine = self._begin_fetch(iterator, _FIRST_BATCH if starts else _FETCH)
         if mine:
-            self._loader_settings = {"loader_workers": getattr(iterator, "_num_workers", -1),
+            workers = getattr(iterator, "_num_workers", -1)
+            # NumPy's integers are none that JSON knows.
+            self._loader_settings = {"loader_workers": int(workers) if hasattr(workers, "__index__") else -1,
                                      "persistent_workers": bool(getattr(iterator, "_persistent_workers", False))}
         return mine
 

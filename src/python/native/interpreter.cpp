@@ -315,7 +315,7 @@ void passGil() {
   const Gil gil;
 }
 
-CallSiteId interruptedCallSite(probe::CallSites& sites) noexcept {
+CallSiteId interruptedCallSite(probe::CallSites& sites) {
   if (!canAsk() || python().error()) return kNoId;
   Knowledge& knowledge = Knowledge::of(sites);
   KnownStack stack = knowledge.stackOf(interruptedFrame());

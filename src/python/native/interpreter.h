@@ -35,6 +35,6 @@ void passGil();
 /// interrupted: as pythonCallSite(), but that a function which has just begun is not yet there.
 /// Each call site has one id. After many thousands they lose the library's frame, and then become
 /// kOtherId.
-[[nodiscard]] CallSiteId interruptedCallSite(probe::CallSites& sites) noexcept;
+[[nodiscard]] CallSiteId interruptedCallSite(probe::CallSites& sites);
 
 }  // namespace highwater::python

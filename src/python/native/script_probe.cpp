@@ -217,7 +217,7 @@ void ScriptProbe::forgetKept() {
 }
 
 void ScriptProbe::describe(Model model) {
-  if (described_) {  // the sizes are those of step 1
+  if (described_ && described_->batchSize > 0) {  // the sizes are those of step 1
     model.batchSize = described_->batchSize;
     model.sequenceLength = described_->sequenceLength;
   }
