@@ -30,7 +30,7 @@ StepSeries seriesOf(const CheckedSteps& steps) {
 }
 
 /// All readings of the footprint during the steps, over the step number and the part of the step
-/// that was over: they come ten times a second, so that most short steps have none.
+/// that was over: they come ten to thirty times a second, so that many short steps have none.
 std::vector<Point> footprintOf(const CheckedSteps& steps) {
   const SystemColumns& system = steps.store.system();
   const TimeRange range = steps.firstToLast();

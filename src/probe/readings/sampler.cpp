@@ -75,7 +75,8 @@ void Sampler::stop() {
 void Sampler::run(std::int64_t startNs) {
   recorder_.nameThread("sampler");
   DeadlineGrid counterTimes(startNs, kNsPerSecond / hz_);
-  DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+  DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHzAtFirst));
+  bool isShort = true;
   DeadlineGrid otherTimes(startNs, kNsPerSecond / otherHz_);
   wakeUps_.run(recorder_.clock(), startNs, [&](std::int64_t nowNs) {
     // First: the others take time, and may wait for a lock of the device's.
@@ -89,6 +90,10 @@ void Sampler::run(std::int64_t startNs) {
     }
     if (nowNs >= systemTimes.nextNs()) {
       recordSystemSample();
+      if (isShort && nowNs - startNs >= kShortRunNs) {
+        systemTimes = DeadlineGrid(nowNs, kNsPerSecond / std::min(hz_, kMaxSystemHz));
+        isShort = false;
+      }
       systemTimes.advance(nowNs);
     }
     std::int64_t nextNs = systemTimes.nextNs();

@@ -65,15 +65,18 @@ class WakeUps {
 inline constexpr std::uint32_t kDefaultSamplingHz = 50;
 /// The highest sampling rate of the memory counters, in samples a second.
 inline constexpr std::uint32_t kMaxSamplingHz = 1000;
-/// The highest sampling rate of the operating system's readings, in samples a second.
+/// The highest sampling rate of the operating system's readings, in samples a second, and that of
+/// the first kShortRunNs: a run that is over so soon would have too few of them to show growth.
 inline constexpr std::uint32_t kMaxSystemHz = 10;
+inline constexpr std::uint32_t kMaxSystemHzAtFirst = 30;
+inline constexpr std::int64_t kShortRunNs = 10'000'000'000;
 
 /// Reads the memory counters of `source`, records them as a MemorySample and updates the recorder's
 /// peaks. `origin` says what caused the sample. Records nothing where reading fails. Any thread.
 void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin);
 
-/// Records samples of the memory counters and, at kMaxSystemHz at most, of the operating system's
-/// readings, on a thread of its own.
+/// Records samples of the memory counters and, at kMaxSystemHzAtFirst and kMaxSystemHz at most, of
+/// the operating system's readings, on a thread of its own.
 class Sampler {
  public:
   /// Starts no thread yet. `recorder` and `counters` must outlive the sampler. `counters` may be
