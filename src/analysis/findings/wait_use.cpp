@@ -11,8 +11,9 @@ using events::Phase;
 using events::SyncKind;
 
 bool hasAny(std::string_view text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [text](std::string_view word) { return text.find(word) != text.npos; });
+  return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
+    return text.find(word) != std::string_view::npos;
+  });
 }
 
 /// A copy that is no single value, but the data of a tensor.
@@ -99,12 +100,14 @@ constexpr std::array kRows = {
         {FindingKind::SyncPoint, "the clipping of gradients reads their norm",
          "leave error_if_nonfinite out, and log the norm only every few steps"}},
     // Ops whose result has as many elements as values say.
-    Row{[](const WaitCase& wait) { return wait.op.find("bincount") != wait.op.npos; },
+    Row{[](const WaitCase& wait) { return wait.op.find("bincount") != std::string_view::npos; },
         {FindingKind::SyncPoint, "",
          "bincount reads the largest value, to know how long its result is. Count with a fixed "
          "length: torch.zeros(n, device=...).scatter_add_(0, x, ones), or one_hot(x, n).sum(0); "
          "for a metric, sum up the counts on the device and read them once an epoch"}},
-    Row{[](const WaitCase& wait) { return wait.op.find("repeat_interleave") != wait.op.npos; },
+    Row{[](const WaitCase& wait) {
+          return wait.op.find("repeat_interleave") != std::string_view::npos;
+        },
         {FindingKind::SyncPoint, "",
          "give output_size, so that the length of the result is known without reading the counts"}},
     Row{[](const WaitCase& wait) {
