@@ -43,116 +43,91 @@ double noiseOf(std::span<const events::StepRecord> records, double medianMs) {
   return std::max(noise, kLeastLostShare * medianMs);
 }
 
+constexpr const char* kGradientScaling =
+    "PyTorch, Automatic Mixed Precision (gradient scaling): "
+    "https://docs.pytorch.org/docs/stable/amp.html";
+
+/// What is said of a kind of finding wherever it is told.
+struct KindFacts {
+  FindingKind kind;
+  const char *key, *source;
+};
+constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
+    {FindingKind::NearLimit, "near_limit", ""},
+    {FindingKind::Fallback, "fallback", ""},
+    {FindingKind::ChattyLogging, "chatty_logging", ""},
+    {FindingKind::SyncPoint, "sync_point", ""},
+    {FindingKind::HostBound, "host_bound", ""},
+    {FindingKind::MemoryGrowth, "memory_growth", ""},
+    {FindingKind::ShapeGrowth, "shape_growth", ""},
+    {FindingKind::StepTimeSwings, "step_time_swings",
+     "PyTorch, Performance Tuning Guide (asynchronous data loading): "
+     "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"},
+    {FindingKind::BatchTooSmall, "batch_too_small",
+     "Hugging Face, Efficient training on a single GPU (batch size): "
+     "https://huggingface.co/docs/transformers/perf_train_gpu_one"},
+    {FindingKind::Fragmentation, "fragmentation",
+     "PyTorch, Performance Tuning Guide (preallocate memory in case of variable input "
+     "length): https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"},
+    {FindingKind::HiddenGrowth, "hidden_growth",
+     "pytorch/pytorch, memory usage increases indefinitely on MPS: "
+     "https://github.com/pytorch/pytorch/issues/77753"},
+    {FindingKind::CacheAboveLive, "cache_above_live",
+     "PyTorch, torch.mps.empty_cache: "
+     "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html"},
+    {FindingKind::SystemPressure, "system_pressure",
+     "Apple, Check if your Mac needs more RAM in Activity Monitor: "
+     "https://support.apple.com/guide/activity-monitor/actmntr34865/mac"},
+    {FindingKind::NonFiniteLoss, "non_finite_loss", kGradientScaling},
+    {FindingKind::Float16Unscaled, "float16_unscaled", kGradientScaling},
+    {FindingKind::RefusedDtype, "refused_dtype",
+     "pytorch/pytorch, MPS has no float64, by design: "
+     "https://github.com/pytorch/pytorch/issues/122602"},
+    {FindingKind::MissingOp, "missing_op",
+     "PyTorch, MPS environment variables (PYTORCH_ENABLE_MPS_FALLBACK): "
+     "https://docs.pytorch.org/docs/stable/mps_environment_variables.html"},
+    {FindingKind::LoaderStart, "loader_start",
+     "PyTorch, torch.utils.data (multi-process data loading, persistent_workers): "
+     "https://docs.pytorch.org/docs/stable/data.html"},
+    {FindingKind::OutOfMemory, "out_of_memory", ""},
+    {FindingKind::Hung, "hung", ""},
+    {FindingKind::Recovered, "recovered", ""},
+    {FindingKind::ThermalState, "thermal_state",
+     "Apple, ProcessInfo.thermalState: "
+     "https://developer.apple.com/documentation/foundation/processinfo/"
+     "thermalstate-swift.property"},
+    {FindingKind::LowPowerMode, "low_power_mode",
+     "Apple, ProcessInfo.isLowPowerModeEnabled: "
+     "https://developer.apple.com/documentation/foundation/processinfo/"
+     "islowpowermodeenabled"},
+    {FindingKind::Evaluation, "evaluation", ""},
+    {FindingKind::OutsideSteps, "outside_steps", ""},
+    {FindingKind::DeviceUnused, "device_unused", ""},
+    {FindingKind::MemorySawtooth, "memory_sawtooth", ""},
+    {FindingKind::MemoryJumps, "memory_jumps", ""},
+    {FindingKind::DriverGrowth, "driver_growth", ""},
+}};
+static_assert(
+    [] {
+      for (std::size_t i = 0; i < kKinds.size(); ++i) {
+        if (kKinds[i].kind != static_cast<FindingKind>(i)) return false;
+      }
+      return true;
+    }(),
+    "kKinds must have the order of FindingKind");
+
+const KindFacts& factsOf(FindingKind kind) {
+  return kKinds[static_cast<std::size_t>(kind)];
+}
+
 }  // namespace
 
 std::string_view findingKey(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::NearLimit:
-      return "near_limit";
-    case FindingKind::Fallback:
-      return "fallback";
-    case FindingKind::ChattyLogging:
-      return "chatty_logging";
-    case FindingKind::SyncPoint:
-      return "sync_point";
-    case FindingKind::HostBound:
-      return "host_bound";
-    case FindingKind::MemoryGrowth:
-      return "memory_growth";
-    case FindingKind::ShapeGrowth:
-      return "shape_growth";
-    case FindingKind::StepTimeSwings:
-      return "step_time_swings";
-    case FindingKind::BatchTooSmall:
-      return "batch_too_small";
-    case FindingKind::Fragmentation:
-      return "fragmentation";
-    case FindingKind::HiddenGrowth:
-      return "hidden_growth";
-    case FindingKind::CacheAboveLive:
-      return "cache_above_live";
-    case FindingKind::SystemPressure:
-      return "system_pressure";
-    case FindingKind::NonFiniteLoss:
-      return "non_finite_loss";
-    case FindingKind::Float16Unscaled:
-      return "float16_unscaled";
-    case FindingKind::RefusedDtype:
-      return "refused_dtype";
-    case FindingKind::MissingOp:
-      return "missing_op";
-    case FindingKind::LoaderStart:
-      return "loader_start";
-    case FindingKind::OutOfMemory:
-      return "out_of_memory";
-    case FindingKind::Hung:
-      return "hung";
-    case FindingKind::Recovered:
-      return "recovered";
-    case FindingKind::ThermalState:
-      return "thermal_state";
-    case FindingKind::LowPowerMode:
-      return "low_power_mode";
-    case FindingKind::Evaluation:
-      return "evaluation";
-    case FindingKind::OutsideSteps:
-      return "outside_steps";
-    case FindingKind::DeviceUnused:
-      return "device_unused";
-    case FindingKind::MemorySawtooth:
-      return "memory_sawtooth";
-    case FindingKind::MemoryJumps:
-      return "memory_jumps";
-    case FindingKind::DriverGrowth:
-      return "driver_growth";
-  }
-  return "";
+  return factsOf(kind).key;
 }
 
 std::string_view findingSource(FindingKind kind) {
-  switch (kind) {
-    case FindingKind::StepTimeSwings:
-      return "PyTorch, Performance Tuning Guide (asynchronous data loading): "
-             "https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
-    case FindingKind::BatchTooSmall:
-      return "Hugging Face, Efficient training on a single GPU (batch size): "
-             "https://huggingface.co/docs/transformers/perf_train_gpu_one";
-    case FindingKind::Fragmentation:
-      return "PyTorch, Performance Tuning Guide (preallocate memory in case of variable input "
-             "length): https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html";
-    case FindingKind::HiddenGrowth:
-      return "pytorch/pytorch, memory usage increases indefinitely on MPS: "
-             "https://github.com/pytorch/pytorch/issues/77753";
-    case FindingKind::CacheAboveLive:
-      return "PyTorch, torch.mps.empty_cache: "
-             "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html";
-    case FindingKind::SystemPressure:
-      return "Apple, Check if your Mac needs more RAM in Activity Monitor: "
-             "https://support.apple.com/guide/activity-monitor/actmntr34865/mac";
-    case FindingKind::RefusedDtype:
-      return "pytorch/pytorch, MPS has no float64, by design: "
-             "https://github.com/pytorch/pytorch/issues/122602";
-    case FindingKind::MissingOp:
-      return "PyTorch, MPS environment variables (PYTORCH_ENABLE_MPS_FALLBACK): "
-             "https://docs.pytorch.org/docs/stable/mps_environment_variables.html";
-    case FindingKind::LoaderStart:
-      return "PyTorch, torch.utils.data (multi-process data loading, persistent_workers): "
-             "https://docs.pytorch.org/docs/stable/data.html";
-    case FindingKind::NonFiniteLoss:
-    case FindingKind::Float16Unscaled:
-      return "PyTorch, Automatic Mixed Precision (gradient scaling): "
-             "https://docs.pytorch.org/docs/stable/amp.html";
-    case FindingKind::ThermalState:
-      return "Apple, ProcessInfo.thermalState: "
-             "https://developer.apple.com/documentation/foundation/processinfo/"
-             "thermalstate-swift.property";
-    case FindingKind::LowPowerMode:
-      return "Apple, ProcessInfo.isLowPowerModeEnabled: "
-             "https://developer.apple.com/documentation/foundation/processinfo/"
-             "islowpowermodeenabled";
-    default:
-      return "";
-  }
+  return factsOf(kind).source;
 }
 
 std::string costText(double ms) {
