@@ -50,7 +50,8 @@ bool tellsMore(const MemoryAccount& account) {
 
 std::string peakText(const char* name, const CounterChange& counter) {
   if (counter.peak == 0) return std::string(name) + " not read";
-  return std::string(name) + ' ' + formatBytes(counter.peak);
+  return std::string(name) + ' ' + formatBytes(counter.peak) +
+         (counter.exact ? " (exact)" : " (sampled)");
 }
 
 std::string changeText(const CounterChange& counter) {
