@@ -321,11 +321,8 @@ constexpr std::array<RegionWords, kRegions> kRegionWords = {
      {"pauses", "pauses"},
      {"between steps", "between_steps"},
      {"after the last step", "after_steps"}}};
-constexpr std::array<RegionWords, kActivities> kActivityWords = {
-    {{"works", "work"},
-     {"waits for the device", "wait"},
-     {"runs an op on the CPU", "fallback"},
-     {"starts DataLoader workers", "loader_start"}}};
+constexpr std::array<std::string_view, kActivities> kActivityKeys = {"work", "wait", "fallback",
+                                                                     "loader_start"};
 
 }  // namespace
 
@@ -337,12 +334,8 @@ std::string_view regionKey(Region region) {
   return kRegionWords[static_cast<std::size_t>(region)].key;
 }
 
-std::string_view activityName(Activity activity) {
-  return kActivityWords[static_cast<std::size_t>(activity)].name;
-}
-
 std::string_view activityKey(Activity activity) {
-  return kActivityWords[static_cast<std::size_t>(activity)].key;
+  return kActivityKeys[static_cast<std::size_t>(activity)];
 }
 
 void walkAccount(const LiveStore& store, const TimeRange& range,
@@ -395,7 +388,6 @@ TimeAccount accountTime(const LiveStore& store, std::optional<TimeRange> range) 
                 {row.part, row.activity, row.kind, row.planned, row.op, row.module, row.site}, row)
             .first->second;
     sum.ns += span.ns();
-    // A fallback counts once, though it waits and computes.
     const bool begins =
         beganNs == span.beginNs ||
         (span.activity == Activity::Fallback && store.fallbacks()[span.event].wait_ns() > 0 &&

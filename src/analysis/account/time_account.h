@@ -41,8 +41,6 @@ enum class Activity : std::uint8_t {
 };
 /// The number of values of Activity.
 inline constexpr std::size_t kActivities = 4;
-/// The name of an activity for people: "waits for the device".
-[[nodiscard]] std::string_view activityName(Activity activity);
 /// The name of an activity for programs, as in JSON: "wait".
 [[nodiscard]] std::string_view activityKey(Activity activity);
 
@@ -96,7 +94,9 @@ struct AccountRow {
   CallSiteId site = kNoId;
 
   std::int64_t ns = 0;
-  std::uint64_t count = 0;  ///< waits and fallbacks that began; 0 for work
+  /// Waits and fallbacks that began; 0 for work. A fallback that waits and then computes counts in
+  /// its row of either.
+  std::uint64_t count = 0;
 };
 
 /// Where the time of a range went.
@@ -122,8 +122,8 @@ struct TimeAccount {
 [[nodiscard]] TimeAccount accountTime(const LiveStore& store,
                                       std::optional<TimeRange> range = std::nullopt);
 
-/// The name of a part for people: "forward", "outside of phases, after optimizer step", or the
-/// script's own word.
+/// The name of a part for people: "forward", "after optimizer step" where it lies outside of
+/// phases, "calls of the model" in an evaluation, or the script's own word.
 [[nodiscard]] std::string partText(const LiveStore& store, const Part& part);
 
 }  // namespace highwater::analysis

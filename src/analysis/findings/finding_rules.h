@@ -118,8 +118,9 @@ inline constexpr std::size_t kMostCountedOps = 300'000;
 void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding);
 /// Adds a finding if starting the workers of DataLoaders takes a large share of the steps' time.
 void findLoaderStart(const CheckedSteps& steps, Findings& findings);
-/// The time in `range` in which workers of DataLoaders are started, up to their first batch, in ns.
-[[nodiscard]] std::int64_t loaderStartNs(const LiveStore& store, const TimeRange& range);
+/// For each checked step: the time in which workers of DataLoaders are started, up to their first
+/// batch, in ns. Costs one walk over the named spans.
+[[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
 [[nodiscard]] std::string loaderAdvice(const LiveStore& store);
 /// Adds a finding if the allocated memory grows from step to step, by jumps, or as a sawtooth.

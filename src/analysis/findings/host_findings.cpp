@@ -299,11 +299,11 @@ double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
-bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findings& findings) {
+bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
+                     const TimeAccount& account, const OwnWork& own, Findings& findings) {
   if (steps.ofRange || steps.medianMs < kLeastIdleStepMs || !knowsPasses(steps.store)) return false;
   // A device span tells how long the device is idle.
   if (assembly.steps > 0) return false;
-  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
   // What is left over when the steps are done is waited for after them.
   const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
   const auto waitsIn = [](const TimeAccount& of, Region region) {
@@ -329,12 +329,11 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
     // The device may be nearly as slow: then little is gained.
     steps.gains.add(findings, std::move(finding), Gain{0, ms / 2, ms});
   };
-  const double stepMs = steps.perStepMs(allNs), leastMs = kLeastIdleShare * stepMs;
+  const double leastMs = kLeastIdleShare * steps.perStepMs(allNs);
   using events::Phase;
   const double loadMs = workMsIn(steps, account, {Phase::BatchAssembly});
   const double optimizerMs = workMsIn(steps, account, {Phase::OptimizerStep});
   const double queueMs = optimizerMs + workMsIn(steps, account, {Phase::Forward, Phase::Backward});
-  const OwnWork own = mostOwnWorkIn(steps, account);
   const bool script = steps.store.ownScript();
   const auto inPhase = [](Phase phase) {
     return [phase](const AccountSpan& span) { return span.part.phase == phase; };
@@ -366,8 +365,8 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly, Findin
   return true;
 }
 
-void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_t counted,
-                  Findings& findings) {
+void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnWork& own,
+                  std::size_t counted, Findings& findings) {
   const auto words = std::find_if(kWords.begin(), kWords.end(),
                                   [&](const Words& each) { return each.cause == idle.cause; });
   // Fallbacks have findings of their own, and evaluations are no part of a step.
@@ -382,8 +381,6 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
   if (isShort && (!ownWork || idle.p50.low < kLeastIdleShare * steps.medianMs)) return;
   const bool queueing = idle.cause == IdleCause::Queueing;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
-  const OwnWork own =
-      ownWork ? mostOwnWorkIn(steps, accountTime(steps.store, steps.firstToLast())) : OwnWork{};
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
   finding.where = whereOf(idle.cause, queued, own);
@@ -397,7 +394,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
                                              : words->advice;
   if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store);
   Fix fix = fixOf(idle.cause);
-  if (queueing || own.beforeBackward()) fix.attainable = 0.5;
+  if (queueing || (ownWork && own.beforeBackward())) fix.attainable = 0.5;
   if (ownWork) {
     nameLines(
         steps, [&own](const AccountSpan& span) { return span.part == own.part; }, finding);
@@ -408,11 +405,13 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, std::size_
 }  // namespace
 
 struct HostBoundRule::Parts {
-  Parts(const CheckedSteps& steps, const Assembly& assembled)
+  Parts(const CheckedSteps& steps, const Assembly& assembled, OwnWork worked)
       : assembly(assembled),
+        own(std::move(worked)),
         idle(steps.store, steps.records.front().step(), steps.records.back().step()) {}
 
   Assembly assembly;
+  OwnWork own;
   IdleEstimation idle;
 };
 
@@ -423,14 +422,15 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   if (!parts_) {
     if (!steps.store.hasQueue()) return false;
     const Assembly assembly = assemblyOf(steps);
+    const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+    const OwnWork own = mostOwnWorkIn(steps, account);
     const double leastMs = kLeastIdleShare * steps.medianMs;
     // estimateIdle() is slow on a long run: not if it could give no finding.
-    if (steps.medianMs < kLeastIdleStepMs && assembly.assemblyMs < leastMs &&
-        mostOwnWorkIn(steps, accountTime(steps.store, steps.firstToLast())).ms < leastMs) {
+    if (steps.medianMs < kLeastIdleStepMs && assembly.assemblyMs < leastMs && own.ms < leastMs) {
       return false;
     }
-    if (addUnwaitedWork(steps, assembly, findings)) return false;
-    parts_ = std::make_unique<Parts>(steps, assembly);
+    if (addUnwaitedWork(steps, assembly, account, own, findings)) return false;
+    parts_ = std::make_unique<Parts>(steps, assembly, own);
     return true;
   }
   if (parts_->idle.advance()) return true;
@@ -442,7 +442,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   for (const CauseOfIdle& each : idle.causes) {
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements
-    addIdleCause(steps, each, idle.steps.size(), findings);
+    addIdleCause(steps, each, parts_->own, idle.steps.size(), findings);
   }
   return false;
 }

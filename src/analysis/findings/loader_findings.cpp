@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <string>
 
@@ -44,8 +45,17 @@ LoaderStarts loaderStartsIn(const LiveStore& store, const TimeRange& range) {
 
 }  // namespace
 
-std::int64_t loaderStartNs(const LiveStore& store, const TimeRange& range) {
-  return loaderStartsIn(store, range).totalNs;
+std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps) {
+  std::vector<std::int64_t> ns(steps.records.size());
+  for (const events::NamedSpan& span : steps.store.namedSpans()) {
+    if (steps.store.name(span.name()) != kLoaderStartSpan) continue;
+    const auto after = std::partition_point(
+        steps.records.begin(), steps.records.end(),
+        [&](const events::StepRecord& step) { return step.begin_ns() <= span.begin_ns(); });
+    if (after == steps.records.begin() || span.begin_ns() >= endNsOf(*std::prev(after))) continue;
+    ns[static_cast<std::size_t>(std::prev(after) - steps.records.begin())] += span.duration_ns();
+  }
+  return ns;
 }
 
 std::string loaderAdvice(const LiveStore& store) {

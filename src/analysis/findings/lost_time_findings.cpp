@@ -200,8 +200,8 @@ struct ReadLoop {
   std::int64_t ns = 0;            ///< of the ranges
 };
 
-bool readsValues(const events::SyncPoint& sync) {
-  return sync.kind() == events::SyncKind::ScalarRead && isUnplanned(sync);
+bool isScalarRead(const events::SyncPoint& sync) {
+  return sync.kind() == events::SyncKind::ScalarRead;
 }
 
 /// Reads the waits of the steps from the account.
@@ -238,12 +238,12 @@ class WaitReader {
   void endPart() {
     const auto count = static_cast<std::size_t>(std::count_if(
         waits_.begin(), waits_.end(),
-        [this](std::uint32_t each) { return readsValues(store_.syncPoints()[each]); }));
+        [this](std::uint32_t each) { return isScalarRead(store_.syncPoints()[each]); }));
     const bool isLoop = count >= kLeastLoopReads && part_.phase != events::Phase::LossRead;
     std::optional<TimeRange> range;
     for (const std::uint32_t index : waits_) {
       const events::SyncPoint& wait = store_.syncPoints()[index];
-      const bool inLoop = isLoop && readsValues(wait);
+      const bool inLoop = isLoop && isScalarRead(wait);
       LostTime& lost = inLoop ? loops[part_.phase].lost : ofCaller(wait);
       lost.add(store_, wait, index, wait.bytes());
       lost.kind = wait.kind();

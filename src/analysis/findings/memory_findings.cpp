@@ -5,7 +5,6 @@
 #include "analysis/account/memory_account.h"
 #include "analysis/account/memory_growth.h"
 #include "analysis/findings/finding_rules.h"
-
 #include "analysis/op_summary.h"
 #include "analysis/statistics.h"
 #include "core/units.h"

@@ -42,13 +42,10 @@ Shares sharesOf(const TimeAccount& account, Is&& is) {
     Share& share = shares[static_cast<std::size_t>(takerOf(row))];
     if (!share.largest) share.largest = &row;
     share.ns += row.ns;
-    share.count += row.count;
+    // A fallback waits before it computes, and is one event.
+    share.count += row.kind == events::SyncKind::Fallback ? 0 : row.count;
   }
   return shares;
-}
-
-std::string percent(double share) {
-  return std::to_string(std::lround(100 * share)) + " %";
 }
 
 /// "loading batches 5.12 s, waits for the device 0.20 s (40×)": the longest first.
@@ -69,7 +66,8 @@ std::string sharesText(const Shares& shares) {
   return text;
 }
 
-/// What a region's largest share is, as the end of a title, and what to do about it.
+/// What a region's largest share is, as the end of a title, and what to do about it; empty: by the
+/// op that falls back, or by the DataLoader in use.
 struct TakerWords {
   std::string_view title, advice;
 };
@@ -79,17 +77,14 @@ constexpr std::array<TakerWords, kTakers> kEvaluationWords = {
       "persistent_workers=True), or load the data once and keep them; or evaluate less often"},
      {"most of it waiting for the device",
       "keep results on the device, and read them once after the loop: torch.stack or a running sum "
-      "in "
-      "place of .item() for each; text that is generated, once at its end. A larger batch "
+      "in place of .item() for each; text that is generated, once at its end. A larger batch "
       "gives the device more work a call"},
      {"most of it in ops that run on the CPU", ""},
      {"most of it the host's own work",
       "evaluate less often, on fewer data, or in larger batches under torch.no_grad(); compute "
       "metrics on the device and read them once"}}};
 constexpr std::array<TakerWords, kTakers> kOtherWords = {
-    {{"most of it loading batches",
-      "have the DataLoader prepare batches while the device works (num_workers=2, "
-      "persistent_workers=True), or load the data once and keep them"},
+    {{"most of it loading batches", ""},
      {"most of it waiting for the device",
       "keep results on the device, and read them once, together"},
      {"most of it in ops that run on the CPU", ""},
@@ -142,7 +137,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
                                  steps.perStepMs(ns));
   finding.estimate = true;
-  finding.title = name + ": " + percent(share) + " of the time, " + std::string(words.title);
+  finding.title = name + ": " + percentText(share) + " of the time, " + std::string(words.title);
   if (evaluates) finding.count = account.visits[static_cast<std::size_t>(region)];
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
@@ -165,6 +160,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     finding.evidence += ", most by " + op;
     finding.advice = std::string(fallbackAdvice(op));
   }
+  if (finding.advice.empty()) finding.advice = loaderAdvice(store);
   const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;
   const std::string waitLine = wait ? store.callSiteParts(wait->site).line : "";
   if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;

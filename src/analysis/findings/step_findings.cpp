@@ -3,7 +3,6 @@
 #include <cmath>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 
 #include "analysis/device/range_timeline.h"
@@ -11,7 +10,6 @@
 #include "analysis/statistics.h"
 #include "analysis/whole_steps.h"
 #include "core/knobs.h"
-#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -23,17 +21,24 @@ Shape shapeOf(const events::StepRecord& record) {
   return {record.batch_size(), record.sequence_length()};
 }
 
-/// The time of a step without the start of a DataLoader's workers, which has a finding of its own.
-double msOf(const CheckedSteps& steps, const events::StepRecord& step) {
-  const TimeRange range{step.begin_ns(), step.begin_ns() + step.duration_ns()};
-  return toMs(step.duration_ns() - loaderStartNs(steps.store, range));
+/// The time of each step in ms without the start of a DataLoader's workers, which has a finding of
+/// its own.
+std::vector<double> stepTimesOf(const CheckedSteps& steps) {
+  const std::vector<std::int64_t> starts = loaderStartNsOf(steps);
+  std::vector<double> ms;
+  ms.reserve(starts.size());
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    ms.push_back(toMs(steps.records[i].duration_ns() - starts[i]));
+  }
+  return ms;
 }
 
-/// The step times of each batch shape in ms, in order of the steps.
-std::map<Shape, std::vector<double>> timesByShape(const CheckedSteps& steps) {
+/// Sorts the step times by the batch's shape, each in order of the steps.
+std::map<Shape, std::vector<double>> timesByShape(const CheckedSteps& steps,
+                                                  const std::vector<double>& stepMs) {
   std::map<Shape, std::vector<double>> times;
-  for (const events::StepRecord& record : steps.records) {
-    times[shapeOf(record)].push_back(msOf(steps, record));
+  for (std::size_t i = 0; i < stepMs.size(); ++i) {
+    times[shapeOf(steps.records[i])].push_back(stepMs[i]);
   }
   return times;
 }
@@ -46,16 +51,16 @@ struct SlowSteps {
   double lostMs = 0;                ///< over the median, of all slow steps
 };
 
-SlowSteps slowStepsOf(const CheckedSteps& steps) {
+SlowSteps slowStepsOf(const CheckedSteps& steps, const std::vector<double>& stepMs) {
   SlowSteps found;
   std::map<Shape, double> medians;
-  for (auto& [shape, times] : timesByShape(steps)) {
+  for (auto& [shape, times] : timesByShape(steps, stepMs)) {
     if (times.size() >= kLeastSteps) medians[shape] = medianOf(times);
   }
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
     const auto median = medians.find(shapeOf(steps.records[i]));
     if (median == medians.end() || median->second <= 0) continue;
-    const double ms = msOf(steps, steps.records[i]);
+    const double ms = stepMs[i];
     if (ms < kSlowStepFactor * median->second) {
       found.others.push_back(i);
       continue;
@@ -70,7 +75,7 @@ SlowSteps slowStepsOf(const CheckedSteps& steps) {
 /// What the host did in each checked step, in ms by HostWork, without waiting for the device.
 using WorkOfStep = std::array<double, kHostWorks>;
 
-std::vector<WorkOfStep> hostWorkOf(const CheckedSteps& steps) {
+std::vector<WorkOfStep> hostWorkOf(const CheckedSteps& steps, const std::vector<double>& stepMs) {
   std::vector<WorkOfStep> works(steps.records.size());
   const RangeTimeline timeline(steps.store, steps.firstRow, steps.firstRow + steps.records.size());
   for (const HostSpan& span : timeline.host.work) {
@@ -78,9 +83,8 @@ std::vector<WorkOfStep> hostWorkOf(const CheckedSteps& steps) {
     works[span.row - steps.firstRow][static_cast<std::size_t>(span.work)] += toMs(span.ns());
   }
   for (std::size_t i = 0; i < works.size(); ++i) {
-    const events::StepRecord& step = steps.records[i];
     double& inStep = works[i][static_cast<std::size_t>(HostWork::InStep)];
-    inStep = std::max(inStep - toMs(step.duration_ns()) + msOf(steps, step), 0.0);
+    inStep = std::max(inStep - toMs(steps.records[i].duration_ns()) + stepMs[i], 0.0);
   }
   return works;
 }
@@ -104,8 +108,9 @@ SwingCause excess(const SlowSteps& steps, Of&& ms) {
   return cause;
 }
 
-std::optional<SwingCause> hostCauseOf(const CheckedSteps& steps, const SlowSteps& slow) {
-  const std::vector<WorkOfStep> works = hostWorkOf(steps);
+std::optional<SwingCause> hostCauseOf(const CheckedSteps& steps, const std::vector<double>& stepMs,
+                                      const SlowSteps& slow) {
+  const std::vector<WorkOfStep> works = hostWorkOf(steps, stepMs);
   SwingCause worst;
   for (const HostWork work : {HostWork::BatchAssembly, HostWork::DeviceMove, HostWork::Queueing,
                               HostWork::Reading, HostWork::Fallback, HostWork::InStep}) {
@@ -173,14 +178,9 @@ bool isRegular(const SlowSteps& steps) {
 
 /// Whether most of the slow steps wait until the workers of a DataLoader have started.
 bool startsLoaders(const CheckedSteps& steps, const SlowSteps& slow) {
-  std::set<std::size_t> starting;
-  for (const events::NamedSpan& span : steps.store.namedSpans()) {
-    if (steps.store.name(span.name()) != kLoaderStartSpan) continue;
-    const events::StepRecord* step = steps.holding(span.step(), span.begin_ns());
-    if (step) starting.insert(static_cast<std::size_t>(step - steps.records.data()));
-  }
+  const std::vector<std::int64_t> starts = loaderStartNsOf(steps);
   const auto count = std::count_if(slow.slow.begin(), slow.slow.end(),
-                                   [&](std::size_t i) { return starting.contains(i); });
+                                   [&](std::size_t i) { return starts[i] > 0; });
   return 2 * static_cast<std::size_t>(count) >= slow.slow.size();
 }
 
@@ -206,13 +206,14 @@ Setting settingOf(const Shape& shape, std::vector<double> times) {
 
 void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   if (steps.store.phases().empty()) return;  // the cause would be unknown
-  const SlowSteps slow = slowStepsOf(steps);
+  const std::vector<double> stepMs = stepTimesOf(steps);
+  const SlowSteps slow = slowStepsOf(steps, stepMs);
   const auto counted = static_cast<double>(slow.slow.size() + slow.others.size());
   if (slow.slow.size() < kLeastSlowSteps || slow.others.size() < kLeastSteps ||
       static_cast<double>(slow.slow.size()) < kLeastSlowShare * counted) {
     return;
   }
-  const std::optional<SwingCause> host = hostCauseOf(steps, slow);
+  const std::optional<SwingCause> host = hostCauseOf(steps, stepMs, slow);
   if (!host && !isDeviceSlower(steps, slow)) return;
   // Where nothing tells why the host stood still, another program may have had its core: only what
   // comes at intervals is the script's own.
@@ -238,8 +239,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
     finding.advice = swingAdvice(host->work);
-    if (!isExplained(host->work)) {  // it may be another program, so that nothing of the script's
-                                     // can be mended
+    // It may be another program, so that nothing of the script's can be mended.
+    if (!isExplained(host->work)) {
       const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};
       steps.gains.add(findings, std::move(finding), gain);
       return;
@@ -258,7 +259,7 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
 }
 
 void findSmallBatch(const CheckedSteps& steps, Findings& findings) {
-  const auto times = timesByShape(steps);
+  const auto times = timesByShape(steps, stepTimesOf(steps));
   const Shape now = shapeOf(steps.records[newestOfSettledBatch(steps.records)]);
   const auto current = times.find(now);
   if (now.first == 0 || current->second.size() < kLeastSteps) return;
