@@ -107,6 +107,7 @@ enum class StepsAre : std::uint8_t { kTraining = 0, kTold = 1, kIterations = 2 }
 struct LoaderSettings {
   std::uint32_t workers = 0;  ///< num_workers
   bool persistentWorkers = false;
+  bool deviceData = false;  ///< its data set holds tensors that are on the device
 
   bool operator==(const LoaderSettings&) const = default;
 };
@@ -142,6 +143,14 @@ struct RunDescription {
   /// told its steps. 0: all are.
   std::uint32_t firstStep = 0;
   std::optional<LoaderSettings> loader{};  ///< of a script's last batch; nullopt: no DataLoader
+  /// Of a script that ended within a step: the sizes of that step's batch. 0: unknown, or it did
+  /// not.
+  std::uint32_t openBatchSize = 0;
+  std::uint32_t openSequenceLength = 0;
+  /// Of a script: a device for which it asked torch.autocast, and which this machine has not, so
+  /// that PyTorch turned autocast off; empty: none. And the script's line, "train.py:28".
+  std::string autocastOff{};
+  std::string autocastLine{};
 };
 
 /// A setting of the user's own script that the host can change: declared by highwater.knob(), or

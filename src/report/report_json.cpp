@@ -257,7 +257,8 @@ void addKnobs(const Knobs& knobs, QJsonObject& run) {
 QJsonValue loaderJson(const RunDescription& run) {
   if (!run.loader) return QJsonValue();
   return QJsonObject{{"num_workers", integer(run.loader->workers)},
-                     {"persistent_workers", run.loader->persistentWorkers}};
+                     {"persistent_workers", run.loader->persistentWorkers},
+                     {"device_data", run.loader->deviceData}};
 }
 
 /// Of a script: what is known. The knobs of the built-in workload are guesses here.

@@ -109,8 +109,12 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.optimizer = text(t.optimizer());
   m.stepsAre = static_cast<StepsAre>(t.steps_are());
   m.firstStep = t.first_step();
+  m.openBatchSize = t.open_batch_size();
+  m.openSequenceLength = t.open_sequence_length();
+  m.autocastOff = text(t.autocast_off());
+  m.autocastLine = text(t.autocast_line());
   if (const fb::LoaderSettings* loader = t.loader()) {
-    m.loader = {loader->workers(), loader->persistent_workers()};
+    m.loader = {loader->workers(), loader->persistent_workers(), loader->device_data()};
   }
   return Message(std::move(m));
 }

@@ -189,6 +189,8 @@ class Hooks:
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
                 self._surround(_MultiProcessingDataLoaderIter.__init__, training.enter_loader_start,
                                training.leave_fetch, ("self", "loader")),
+                surround(torch.amp.autocast_mode.autocast.__init__, self._guard(training.enter_autocast),
+                         arguments=("device_type", "enabled"), unless=compiling),
                 self._surround(torch.amp.GradScaler.step, training.enter_scaler, training.leave_scaler,
                                ("optimizer",)),
                 surround(threading.Thread._bootstrap_inner, self._thread_begins),

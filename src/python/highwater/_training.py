@@ -11,6 +11,7 @@ import weakref
 from ._attach import encoded, tell
 from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
+from ._live import line_of_user
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe
 from ._steps import StepListener, StepRule
@@ -69,6 +70,8 @@ class Training(StepListener):
         self._fetches = 0  # that are open
         self._remembered = None, False
         self._loader_settings: dict = {}
+        self._settings_of = lambda: None  # the iterator that they are those of, weakly
+        self._has_seen_autocast_off = False
         self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
         self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
@@ -224,18 +227,34 @@ class Training(StepListener):
             self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
                           length_guess=length, dtype=dtype_of(self.torch, module))
 
+    def enter_autocast(self, device_type, enabled) -> None:
+        """`torch.autocast(device_type)`: PyTorch warns once where there is no such device, and computes on without."""
+        if device_type != "cuda" or not enabled or self._has_seen_autocast_off or self.torch.cuda.is_available():
+            return
+        self._has_seen_autocast_off = True
+        self.describe(autocast_off=device_type, autocast_line=line_of_user())
+
     # Data
 
     def enter_fetch(self, iterator):
         starts = iterator in self._starting
         self._starting.discard(iterator)
         mine = self._begin_fetch(iterator, _FIRST_BATCH if starts else _FETCH)
-        if mine:
+        if mine and self._settings_of() is not iterator:
+            self._settings_of = weakref.ref(iterator)
             workers = getattr(iterator, "_num_workers", -1)
             # NumPy's integers are none that JSON knows.
             self._loader_settings = {"loader_workers": int(workers) if hasattr(workers, "__index__") else -1,
-                                     "persistent_workers": bool(getattr(iterator, "_persistent_workers", False))}
+                                     "persistent_workers": bool(getattr(iterator, "_persistent_workers", False)),
+                                     "device_data": self._holds_device_tensors(getattr(iterator, "_dataset", None))}
         return mine
+
+    def _holds_device_tensors(self, dataset) -> bool:
+        """Whether a data set keeps its rows on MPS, in a tensor that is a member or, as a TensorDataset, in several."""
+        members = getattr(dataset, "__dict__", {})
+        tensors = members.get("tensors", ())
+        held = [*members.values(), *(tensors if isinstance(tensors, (tuple, list)) else ())]
+        return any(isinstance(each, self.torch.Tensor) and each.device.type == "mps" and each.ndim > 0 for each in held)
 
     def enter_loader_start(self, iterator, loader):
         """A DataLoader starts worker processes for an iteration over it."""
@@ -495,6 +514,9 @@ class Training(StepListener):
         probe, evaluates = self._unstopped or self.probe, self._evaluation_is_open
         try:
             self._end_evaluation()
+            batch, length = self._rule.open_shape
+            if batch:
+                self.describe(open_batch=batch, open_length=length)
             self._rule.finish()
         finally:
             self.probe = Probe()

@@ -55,7 +55,9 @@ HIGHWATER_EXPORT void hw_watch_thread();
 HIGHWATER_EXPORT void hw_describe(const char* model, const char* optimizer, const char* dtype,
                                   std::uint64_t parameters, std::uint64_t batch,
                                   std::uint64_t length, int steps_are, std::uint64_t first_step,
-                                  int loader_workers, bool persistent_workers);
+                                  int loader_workers, bool persistent_workers, bool device_data,
+                                  std::uint64_t open_batch, std::uint64_t open_length,
+                                  const char* autocast_off, const char* autocast_line);
 HIGHWATER_EXPORT void hw_mark(const char* text);
 /// Offers a knob: see ScriptKnob. `choices` are lines. Returns why it cannot be shown, else "";
 /// valid until the next call.

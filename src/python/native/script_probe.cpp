@@ -242,6 +242,10 @@ void ScriptProbe::sendDescription() {
   run.stepsAre = model_.stepsAre;
   run.firstStep = model_.firstStep;
   run.loader = model_.loader;
+  run.openBatchSize = std::min(model_.openBatchSize, wire::kMaxBatchSize);
+  run.openSequenceLength = std::min(model_.openSequenceLength, wire::kMaxSequenceLength);
+  run.autocastOff = asName(model_.autocastOff);
+  run.autocastLine = asName(model_.autocastLine);
   outbox_->post(run);
 }
 

@@ -73,6 +73,9 @@ class ScriptProbe {
     StepsAre stepsAre = StepsAre::kTraining;
     std::uint32_t firstStep = 0;
     std::optional<LoaderSettings> loader{};
+    std::uint32_t openBatchSize = 0,
+                  openSequenceLength = 0;  ///< as RunDescription's, like the rest
+    std::string autocastOff{}, autocastLine{};
 
     bool operator==(const Model&) const = default;
   };
