@@ -239,6 +239,10 @@ std::vector<MadeRun> madeRuns() {
          run = JudgedRun::ofScript();
          run.current = run.driver = [](std::uint32_t) { return 0; };
        })},
+      {"autocast for a GPU elsewhere", {Kind::AutocastOff}, changed([](JudgedRun& run) {
+         run.ownScript = true;
+         run.autocastOff = "cuda";
+       })},
   };
 }
 

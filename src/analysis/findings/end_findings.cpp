@@ -96,14 +96,18 @@ bool hung(const LiveStore& store) {
   return wasEnded && open && open->stalledFor.count() >= kHungNs;
 }
 
-/// "batch size 64, sequence length 128"; of a script the sizes of its last step, where they are
-/// known.
+/// "batch size 64, sequence length 128"; of a script the sizes of the step in which it ended, else
+/// of its last step, where they are known.
 std::string settingText(const LiveStore& store) {
   const auto& steps = store.steps().records;
   std::uint32_t batch = store.knobs().batchSize, length = store.knobs().sequenceLength;
   if (store.ownScript() && !steps.empty()) {
     batch = steps.back().batch_size();
     length = steps.back().sequence_length();
+  }
+  if (const auto& run = store.run(); run && run->openBatchSize > 0) {
+    batch = run->openBatchSize;
+    length = run->openSequenceLength;
   }
   std::string text;
   if (batch > 0) text = "batch size " + std::to_string(batch);
@@ -153,8 +157,28 @@ std::string numbersText(const OutOfMemoryNumbers& numbers) {
   return text;
 }
 
+/// Whether a script ended in a step whose sequences are longer than those of all steps before.
+bool isLongest(const LiveStore& store) {
+  const auto& run = store.run();
+  const auto& steps = store.steps().records;
+  return run && !steps.empty() && std::all_of(steps.begin(), steps.end(), [&](const auto& step) {
+           return step.sequence_length() > 0 && step.sequence_length() < run->openSequenceLength;
+         });
+}
+
+std::string lengthsText(const LiveStore& store) {
+  const auto& steps = store.steps().records;
+  const auto [least, most] = std::minmax_element(
+      steps.begin(), steps.end(),
+      [](const auto& a, const auto& b) { return a.sequence_length() < b.sequence_length(); });
+  const std::string low = std::to_string(least->sequence_length());
+  const std::string high = std::to_string(most->sequence_length());
+  return "; the steps before had sequence length " + (low == high ? low : low + " to " + high);
+}
+
 /// The newest step with less in its batch than the last setting, which fitted.
 std::string fittedText(const LiveStore& store) {
+  if (isLongest(store)) return lengthsText(store);
   const Knobs last = store.knobs();
   const auto& steps = store.steps().records;
   const auto fitted = std::find_if(steps.rbegin(), steps.rend(), [&](const auto& step) {
@@ -172,6 +196,12 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
            "torch.no_grad(), and give the evaluation's loader fewer samples at once; the batch of "
            "the "
            "training fits";
+  }
+  if (isLongest(store)) {
+    return "a few long samples need this much: cut them to a maximum length, or put samples of "
+           "like length into one batch, with fewer of the long ones; where the scores of attention "
+           "are computed as a tensor of their own, their memory grows with the square of the "
+           "length, and torch.nn.functional.scaled_dot_product_attention may need less";
   }
   if (store.ownScript()) {
     return "use a smaller batch with accumulated gradients, which trains the same, or a shorter "

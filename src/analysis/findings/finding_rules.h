@@ -154,6 +154,8 @@ void findSmallBatch(const CheckedSteps& steps, Findings& findings);
 /// underflow to 0, the other harm of float16, cannot be seen without ops of our own on every
 /// gradient, so it is no finding.
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if a script asks for autocast on a device that this machine has not.
+void findAutocastOff(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);

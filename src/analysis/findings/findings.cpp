@@ -106,6 +106,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::MemorySawtooth, "memory_sawtooth", ""},
     {FindingKind::MemoryJumps, "memory_jumps", ""},
     {FindingKind::DriverGrowth, "driver_growth", ""},
+    {FindingKind::AutocastOff, "autocast_off",
+     "PyTorch, Automatic Mixed Precision package (torch.autocast, device_type): "
+     "https://docs.pytorch.org/docs/stable/amp.html"},
 }};
 static_assert(
     [] {
@@ -277,7 +280,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 18> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 19> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -294,7 +297,8 @@ constexpr std::array<Rule, 18> kRules = {&findNonFiniteLoss,
                                          &findSystemPressure,
                                          &findThermalState,
                                          &findLowPowerMode,
-                                         &findDriverGrowth};
+                                         &findDriverGrowth,
+                                         &findAutocastOff};
 
 }  // namespace
 

@@ -44,9 +44,10 @@ enum class FindingKind : std::uint8_t {
   MemorySawtooth,   ///< current memory grows step by step and is freed again, as at an epoch's end
   MemoryJumps,      ///< current memory grows at some steps, and not in between
   DriverGrowth,     ///< driver memory grows though the batch keeps its shape, current does not
+  AutocastOff,      ///< a script asks for autocast on a device that is not there, and gets none
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 29;
+inline constexpr std::size_t kFindingKinds = 30;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -185,6 +186,13 @@ inline constexpr double kLeastHiddenBytes = 32.0 * 1024 * 1024;
 /// emptying the cache must free, to be a finding: some cache is what makes allocations fast.
 inline constexpr double kLeastCacheFactor = 2;
 inline constexpr double kLeastCacheShare = 0.1;
+/// How many times as much memory as the size of their batch explains must the last steps hold,
+/// against the first ones, where no two steps have the same shape: less may be batches that get
+/// larger.
+inline constexpr double kLeastGrowthPastSize = 1.25;
+/// The share of the steps' time, 0 to 1, that a script's own work in one place of them must take to
+/// be a finding where it is unknown whether the device waits for it.
+inline constexpr double kLeastOwnWorkShare = 0.4;
 /// The share of the samples, 0 to 1, with memory pressure that is a finding.
 inline constexpr double kLeastPressureShare = 0.1;
 /// The share of the machine's memory, 0 to 1, that must go to swap during the steps to be a

@@ -48,6 +48,14 @@ constexpr const char* kLossWorkAdvice =
     "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
     "time; what is computed there on the CPU keeps the device waiting";
 
+/// The share of the time in which a script queues ops, 0 to 1, from which on its optimizer is what
+/// to look at first.
+constexpr double kLeastOptimizerShare = 1.0 / 3;
+constexpr const char* kOptimizerAdvice =
+    "on MPS PyTorch's optimizers go through the parameters one by one unless they are told "
+    "otherwise: give foreach=True, or fused=True where the optimizer has it (AdamW, Adam, SGD). "
+    "Then ";
+
 /// Batch assembly and idle time of the steps that have a device span.
 struct Assembly {
   std::size_t steps = 0;
@@ -301,7 +309,7 @@ double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
 /// whether that is so.
 bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
                      const TimeAccount& account, const OwnWork& own, Findings& findings) {
-  if (steps.ofRange || steps.medianMs < kLeastIdleStepMs || !knowsPasses(steps.store)) return false;
+  if (steps.ofRange || !knowsPasses(steps.store)) return false;
   // A device span tells how long the device is idle.
   if (assembly.steps > 0) return false;
   // What is left over when the steps are done is waited for after them.
@@ -348,21 +356,53 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
         [&own](const AccountSpan& span) { return span.part == own.part; });
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
-  if (3 * optimizerMs >= queueMs) {
-    add(optimizerMs, std::string(phaseName(Phase::OptimizerStep)), "the optimizer's step takes",
-        formatMs(queueMs) + " a step are forward, backward and optimizer; ",
-        "on MPS PyTorch's optimizers go through the parameters one by one unless they are told "
-        "otherwise: give foreach=True, or fused=True where the optimizer has it (AdamW, Adam, "
-        "SGD)",
-        inPhase(Phase::OptimizerStep));
-  } else {
-    add(queueMs, std::string(phaseName(Phase::Backward)),
-        "ops are queued more slowly than the device runs them,", "",
-        "give the device more work with each op: a larger batch, an optimizer with foreach=True. A "
-        "model as small as this may be faster on the CPU",
-        [](const AccountSpan& span) { return span.part.phase == Phase::Forward; });
-  }
+  // In a short step it is the op that is slow, and not what the script does.
+  if (steps.medianMs < kLeastIdleStepMs) return false;
+  const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
+  const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
+  add(queueMs, std::string(phaseName(phase)),
+      "ops are queued more slowly than the device runs them,",
+      byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
+      std::string(byOptimizer ? kOptimizerAdvice : "") +
+          "give the device more work with each op: a larger batch. A model as small as this may "
+          "be faster on the CPU",
+      inPhase(phase));
   return true;
+}
+
+/// What takes most of the steps must not stay unsaid, though the device may be as slow: loading, or
+/// the part that a script works in longest, if host samples tell the line.
+void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& findings) {
+  if (steps.ofRange || !steps.store.ownScript()) return;
+  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+  const double allMs = steps.perStepMs(account.nsIn(Region::Step));
+  const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
+  const double ownMs = own.ms - steps.gains.loopWorkMs();  // which has a finding
+  const bool loads = loadMs >= ownMs;
+  const double costMs = loads ? loadMs : ownMs;
+  if (costMs < kLeastOwnWorkShare * allMs) return;
+  Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
+  finding.estimate = true;
+  finding.where = loads ? std::string(phaseName(events::Phase::BatchAssembly)) : own.where;
+  finding.title = (loads ? "Batch assembly" : "The script's own work " + own.where) + " takes " +
+                  percentText(costMs / allMs) + " of the steps' time, " + costText(costMs);
+  finding.evidence = "a step takes " + formatMs(allMs) +
+                     " (mean); the device may be busy meanwhile, so the gain is between nothing "
+                     "and all of it";
+  finding.advice = loads ? loaderAdvice(steps.store) : own.advice(steps.store);
+  nameLines(
+      steps,
+      [&](const AccountSpan& span) {
+        return loads ? span.part.phase == events::Phase::BatchAssembly : span.part == own.part;
+      },
+      finding);
+  if (finding.line.empty() && !loads) return;
+  steps.gains.add(findings, std::move(finding), Gain{0, costMs / 2, costMs});
+}
+
+bool hasHostBound(const Findings& findings) {
+  return std::any_of(findings.found.begin(), findings.found.end(),
+                     [](const Finding& each) { return each.kind == FindingKind::HostBound; });
 }
 
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnWork& own,
@@ -438,12 +478,13 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   const IdleSummary& idle = parts_->idle.summary();
   const bool spans = assembly.steps >= kLeastSteps;
   if (spans) addSlowAssembly(steps, assembly, idle, findings);
-  if (idle.steps.size() < kLeastSteps) return false;
   for (const CauseOfIdle& each : idle.causes) {
+    if (idle.steps.size() < kLeastSteps) break;
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements
     addIdleCause(steps, each, parts_->own, idle.steps.size(), findings);
   }
+  if (!hasHostBound(findings)) addLargeOwnWork(steps, parts_->own, findings);
   return false;
 }
 

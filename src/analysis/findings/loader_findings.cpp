@@ -60,6 +60,12 @@ std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps) {
 
 std::string loaderAdvice(const LiveStore& store) {
   const auto loader = store.run() ? store.run()->loader : std::nullopt;
+  if (loader && loader->deviceData) {
+    return "the data set's tensors are on the device, and the DataLoader takes each row of a batch "
+           "by an op of its own: index them with the whole batch (x[rows], with rows from "
+           "torch.randperm(n, device=x.device).split(batch_size)) without a DataLoader, or keep "
+           "them on the CPU and move whole batches";
+  }
   if (loader && loader->workers > 0) {
     return "its " + std::to_string(loader->workers) +
            " workers are too slow: make items cheaper "

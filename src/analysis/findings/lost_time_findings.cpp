@@ -357,6 +357,17 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
   }
 }
 
+/// What to do about a loop of reads in a script.
+std::string loopAdvice(const CheckedSteps& steps, const LostTime& reads) {
+  std::string advice =
+      "copy the whole tensor to the CPU once, before the loop, and go through it there; or write "
+      "the loop as ops of a fixed size on the device, with a mask in place of a condition";
+  if (!isCondition(reads.worstSite(steps.store).text)) {
+    advice += ". If its result only serves a metric, compute that every few steps";
+  }
+  return advice;
+}
+
 void addLoop(const CheckedSteps& steps, const ReadLoop& loop, Findings& findings) {
   const double loopMs = steps.perStepMs(loop.ns);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, loopMs);
@@ -364,11 +375,7 @@ void addLoop(const CheckedSteps& steps, const ReadLoop& loop, Findings& findings
   finding.estimate = true;  // the loop's own work may be needed
   loop.lost.describe(
       steps, finding,
-      steps.store.ownScript()
-          ? "copy the whole tensor to the CPU once, before the loop, and go through it there; "
-            "or write the loop as ops of a fixed size on the device, with a mask in place of a "
-            "condition. If its result only serves a metric, compute that every few steps"
-          : "read all values at once");
+      steps.store.ownScript() ? loopAdvice(steps, loop.lost) : "read all values at once");
   const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
                                                    static_cast<double>(loop.lost.steps.size())));
   finding.title = "Reads in a loop: " + std::to_string(aStep) +

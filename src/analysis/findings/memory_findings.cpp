@@ -43,6 +43,25 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
+/// How many times as much the last quarter of values is as the first, by their medians.
+double riseOf(const std::vector<double>& values) {
+  const auto quarter = static_cast<std::ptrdiff_t>((values.size() + 3) / 4);
+  const double first = medianOf({values.begin(), values.begin() + quarter});
+  return first > 0 ? medianOf({values.end() - quarter, values.end()}) / first : 0;
+}
+
+/// Whether memory grows no faster than the batches do, whose samples and lengths are known: then
+/// what a step leaves may be its last batch.
+bool isOfLargerBatches(const CheckedSteps& steps, const std::vector<Point>& points) {
+  std::vector<double> sizes, bytes;
+  for (const events::StepRecord& record : steps.records) {
+    sizes.push_back(static_cast<double>(record.batch_size()) *
+                    std::max(static_cast<double>(record.sequence_length()), 1.0));
+  }
+  for (const Point& point : points) bytes.push_back(point.y);
+  return riseOf(bytes) < kLeastGrowthPastSize * riseOf(sizes);
+}
+
 std::string bytesText(double bytes) {
   return formatBytes(wholeBytes(bytes));
 }
@@ -167,7 +186,10 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   const std::optional<MemoryGrowth> ofShapes =
       memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
   MemoryGrowth growth = ofShapes.value_or(MemoryGrowth());
-  if (!ofShapes) growth.slopeBytes = robustSlope(points);
+  if (!ofShapes) {
+    if (isOfLargerBatches(steps, points)) return;
+    growth.slopeBytes = robustSlope(points);
+  }
   std::optional<Finding> finding;
   if (growth.shape == GrowthShape::Sawtooth) {
     finding = sawtooth(steps, points, growth);

@@ -15,6 +15,10 @@
 namespace highwater::analysis {
 namespace {
 
+/// The rank of training without the mixed precision that was asked for: public reports gained about
+/// a third by it (jingyaogong/minimind, pull request 852, 31 %).
+constexpr double kAutocastWeight = 0.3;
+
 using Shape = std::pair<std::uint32_t, std::uint32_t>;
 
 Shape shapeOf(const events::StepRecord& record) {
@@ -368,6 +372,25 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
         "lower the learning rate, clip the gradients, look for log(0) and division by "
         "0; torch.autograd.detect_anomaly() names the op";
   }
+  findings.found.push_back(std::move(finding));
+}
+
+void findAutocastOff(const CheckedSteps& steps, Findings& findings) {
+  const std::optional<RunDescription>& run = steps.store.run();
+  if (!run || run->autocastOff.empty()) return;
+  Finding finding = steps.ofGrowth(FindingKind::AutocastOff, 0);
+  finding.costBytes.reset();
+  finding.weight = kAutocastWeight;
+  finding.line = run->autocastLine;
+  const std::string device = '"' + run->autocastOff + '"';
+  finding.title = "No mixed precision: autocast is for " + device +
+                  ", which this machine has not, so all is computed in " +
+                  (run->dtype.empty() ? "the model's own dtype" : run->dtype);
+  finding.evidence = "torch.autocast(" + device + ") at " + run->autocastLine +
+                     "; PyTorch says so in one warning, and turns it off";
+  finding.advice = "at " + run->autocastLine +
+                   ": give the device that trains, torch.autocast(\"mps\", torch.bfloat16), which "
+                   "needs no GradScaler; compare the times of a step, as not each chip gains";
   findings.found.push_back(std::move(finding));
 }
 

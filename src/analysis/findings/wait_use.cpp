@@ -37,8 +37,7 @@ bool logsSurely(const WaitCase& wait) {
 }
 
 bool decides(const WaitCase& wait) {
-  return wait.bytesEach == 1 || hasAny(wait.site.text, {"if ", "while ", "assert ", "bool(",
-                                                        " and ", " or ", "any()", "all()"});
+  return wait.bytesEach == 1 || isCondition(wait.site.text);
 }
 
 bool sizes(const WaitCase& wait) {
@@ -164,6 +163,10 @@ constexpr std::array kRows = {
 };
 
 }  // namespace
+
+bool isCondition(std::string_view text) {
+  return hasAny(text, {"if ", "while ", "assert ", "bool(", " and ", " or ", "any()", "all()"});
+}
 
 WaitUse useOf(const WaitCase& wait) {
   if (!wait.ownScript) {

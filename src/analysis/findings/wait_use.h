@@ -32,6 +32,9 @@ struct WaitUse {
   bool isOne = false;  ///< all lines of this use are one finding, as they have one cause
 };
 
+/// Whether the text of a line decides something by a value: "if mask.any():".
+[[nodiscard]] bool isCondition(std::string_view text);
+
 /// Returns what the waits of a line are for: the first row of a table that fits. It goes by the op,
 /// its bytes, the library that calls it, the place in the step and the text of the user's line.
 [[nodiscard]] WaitUse useOf(const WaitCase& wait);
