@@ -79,9 +79,9 @@ def become(request):
         text, sys.argv, own = rest[0], ["-c", *rest[1:]], ""
         name = "<string>"
     else:
-        text, sys.argv, own = open(first, encoding="utf-8").read(), [first, *rest], os.path.dirname(
-            os.path.abspath(first))
-        main.__file__ = name = first
+        name = os.path.abspath(first)  # as Python makes it
+        text, sys.argv, own = open(first, encoding="utf-8").read(), [first, *rest], os.path.dirname(name)
+        main.__file__ = name
         main.__loader__ = importlib.machinery.SourceFileLoader("__main__", first)
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     sys.path[:] = paths + SITE_PATH
