@@ -147,10 +147,13 @@ struct RunDescription {
   /// not.
   std::uint32_t openBatchSize = 0;
   std::uint32_t openSequenceLength = 0;
+  bool openInOptimizer = false;  ///< that step was within the optimizer's
   /// Of a script: a device for which it asked torch.autocast, and which this machine has not, so
   /// that PyTorch turned autocast off; empty: none. And the script's line, "train.py:28".
   std::string autocastOff{};
   std::string autocastLine{};
+  /// Of a script: where it called backward with torch.autograd's anomaly detection on; empty: off.
+  std::string anomalyLine{};
 };
 
 /// A setting of the user's own script that the host can change: declared by highwater.knob(), or

@@ -63,6 +63,10 @@ bool isRefusedAllocation(std::string_view text) {
   return false;
 }
 
+std::optional<std::uint64_t> refusedBufferBytes(std::string_view text) {
+  return sizeAfter(text, "Invalid buffer size: ");
+}
+
 OutOfMemoryNumbers outOfMemoryNumbers(std::string_view text) {
   return {sizeAfter(text, "Tried to allocate "), sizeAfter(text, "MPS allocated: "),
           sizeAfter(text, "other allocations: "), sizeAfter(text, "max allowed: ")};

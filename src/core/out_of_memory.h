@@ -20,6 +20,11 @@ struct OutOfMemoryNumbers {
 /// failed on the device, after which the values of its tensors are unknown.
 [[nodiscard]] bool isRefusedAllocation(std::string_view text);
 
+/// The size in `text` of the one tensor that MPS refuses because it is larger than Metal's largest
+/// buffer, however much memory is free: "Invalid buffer size: 9.75 GB". std::nullopt: it refused
+/// none.
+[[nodiscard]] std::optional<std::uint64_t> refusedBufferBytes(std::string_view text);
+
 /// What the text of an OutOfMemory marker begins with where an evaluation was refused: the batch of
 /// the training fits.
 inline constexpr std::string_view kInEvaluation = "in the evaluation: ";

@@ -113,6 +113,8 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.openSequenceLength = t.open_sequence_length();
   m.autocastOff = text(t.autocast_off());
   m.autocastLine = text(t.autocast_line());
+  m.openInOptimizer = t.open_in_optimizer();
+  m.anomalyLine = text(t.anomaly_line());
   if (const fb::LoaderSettings* loader = t.loader()) {
     m.loader = {loader->workers(), loader->persistent_workers(), loader->device_data()};
   }

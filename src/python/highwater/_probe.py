@@ -143,7 +143,7 @@ class NativeProbe(Probe):
         self.note_step_end = self._bind("note_step_end")
         self.watch_thread = self._bind("watch_thread")
         self._describe = self._bind("describe", text, text, text, number, number, number, ctypes.c_int, number,
-                                    ctypes.c_int, flag, flag, number, number, text, text)
+                                    ctypes.c_int, flag, flag, number, number, text, text, flag, text)
         self._mark = self._bind("mark", text)
         real = ctypes.c_double
         self._offer_knob = self._bind("offer_knob", text, ctypes.c_int, real, real, real, text, text, text,
@@ -208,7 +208,8 @@ class NativeProbe(Probe):
                        known("length_guess") or 0, _STEPS_ARE.index(known("steps_are", "training")),
                        known("first_step", 0), known("loader_workers", -1), known("persistent_workers", False),
                        known("device_data", False), known("open_batch", 0), known("open_length", 0),
-                       encoded(known("autocast_off", "")), encoded(known("autocast_line", "")))
+                       encoded(known("autocast_off", "")), encoded(known("autocast_line", "")),
+                       known("open_in_optimizer", False), encoded(known("anomaly_line", "")))
 
     def mark(self, text):
         self._mark(encoded(text))
@@ -305,14 +306,23 @@ def _text(error: BaseException) -> str:
 
 
 def _text_with_line(error: BaseException, most_bytes: int) -> str:
-    """"TypeError: ... (train.py:41)", with the innermost line that is the user's."""
-    folders, line, trace = tuple(library_folders()), "", error.__traceback__
+    """"TypeError: ... (train.py:41)", with the innermost line that is the user's.
+
+    Where a library called that, "(model.py:29, called at train.py:45)", as a model's forward is.
+    """
+    folders, line, called_at, trace = tuple(library_folders()), "", "", error.__traceback__
+    in_library = False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
-        if not file.startswith(("<", *folders)):
-            line = f" ({os.path.basename(file)}:{trace.tb_lineno})"
+        if file.startswith(("<", *folders)):
+            in_library = True
+        else:
+            if in_library and line:
+                called_at = line
+            line, in_library = f"{os.path.basename(file)}:{trace.tb_lineno}", False
         trace = trace.tb_next
-    line = _shortened(line, most_bytes // 2)
+    if line:
+        line = _shortened(f" ({line}, called at {called_at})" if called_at else f" ({line})", most_bytes // 2)
     return _shortened(_text(error), most_bytes - len(line.encode())) + line
 
 

@@ -71,7 +71,7 @@ class Training(StepListener):
         self._remembered = None, False
         self._loader_settings: dict = {}
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
-        self._has_seen_autocast_off = False
+        self._has_seen_autocast_off = self._has_seen_anomaly_detection = False
         self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
         self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
@@ -295,6 +295,9 @@ class Training(StepListener):
             self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
+            if not self._has_seen_anomaly_detection and self.torch.is_anomaly_enabled():
+                self._has_seen_anomaly_detection = True
+                self.describe(anomaly_line=line_of_user())
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         self.probe.begin_phase(_BACKWARD)
@@ -515,8 +518,8 @@ class Training(StepListener):
         try:
             self._end_evaluation()
             batch, length = self._rule.open_shape
-            if batch:
-                self.describe(open_batch=batch, open_length=length)
+            if batch or self._steps_in_progress:
+                self.describe(open_batch=batch, open_length=length, open_in_optimizer=bool(self._steps_in_progress))
             self._rule.finish()
         finally:
             self.probe = Probe()

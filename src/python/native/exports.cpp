@@ -309,7 +309,8 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  std::uint64_t parameters, std::uint64_t batch, std::uint64_t length, int steps_are,
                  std::uint64_t first_step, int loader_workers, bool persistent_workers,
                  bool device_data, std::uint64_t open_batch, std::uint64_t open_length,
-                 const char* autocast_off, const char* autocast_line) {
+                 const char* autocast_off, const char* autocast_line, bool open_in_optimizer,
+                 const char* anomaly_line) {
   withProbe(running, [&](ScriptProbe& probe) {
     std::optional<LoaderSettings> loader;
     if (loader_workers >= 0) {
@@ -317,7 +318,8 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
     }
     probe.describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length),
                     static_cast<StepsAre>(steps_are), clamped(first_step), loader,
-                    clamped(open_batch), clamped(open_length), autocast_off, autocast_line});
+                    clamped(open_batch), clamped(open_length), autocast_off, autocast_line,
+                    open_in_optimizer, anomaly_line});
   });
 }
 

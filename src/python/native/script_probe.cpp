@@ -246,6 +246,8 @@ void ScriptProbe::sendDescription() {
   run.openSequenceLength = std::min(model_.openSequenceLength, wire::kMaxSequenceLength);
   run.autocastOff = asName(model_.autocastOff);
   run.autocastLine = asName(model_.autocastLine);
+  run.openInOptimizer = model_.openInOptimizer;
+  run.anomalyLine = asName(model_.anomalyLine);
   outbox_->post(run);
 }
 

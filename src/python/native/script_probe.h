@@ -76,6 +76,8 @@ class ScriptProbe {
     std::uint32_t openBatchSize = 0,
                   openSequenceLength = 0;  ///< as RunDescription's, like the rest
     std::string autocastOff{}, autocastLine{};
+    bool openInOptimizer = false;
+    std::string anomalyLine{};
 
     bool operator==(const Model&) const = default;
   };
