@@ -47,8 +47,8 @@ struct JudgedRun {
   std::int64_t stepMs = kStepMs;  ///< at most kStepMs, without what moreAssemblyMs adds
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
-  std::string autocastOff;  ///< as RunDescription's
-  Definitions names;        ///< more than those of the run
+  std::string autocastOff, anomalyLine;  ///< as RunDescription's
+  Definitions names;                     ///< more than those of the run
   std::string platform;
   std::vector<FallbackAcceptance> accepted;
   std::optional<RunEnd> runEnd = std::nullopt;
@@ -83,6 +83,7 @@ struct JudgedRun {
     run.dtype = dtype;
     run.autocastOff = autocastOff;
     if (!autocastOff.empty()) run.autocastLine = "train.py:12";
+    run.anomalyLine = anomalyLine;
     store.apply(run);
     for (const FallbackAcceptance& each : accepted) store.apply(each);
     OwnedBatch batch = more;

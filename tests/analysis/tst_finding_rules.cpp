@@ -50,6 +50,18 @@ JudgedRun withUnplannedWait() {
   return run;
 }
 
+/// Backward reads eight values one by one.
+void readGradients(JudgedRun& run, std::uint32_t step) {
+  const std::int64_t begin = JudgedRun::beginMs(step) + 10;
+  run.more.phases.emplace_back(begin * kMs, 30 * kMs, step, kTrainingThread,
+                               events::Phase::Backward);
+  for (std::int64_t i = 0; i < 8; ++i) {
+    run.more.syncPoints.emplace_back((begin + 3 * i) * kMs, kMs, 1, step, kScalarRead, kNoId, kNoId,
+                                     1, events::SyncKind::ScalarRead, events::Phase::Backward,
+                                     std::uint8_t{0});
+  }
+}
+
 JudgedRun withSlowAssembly() {
   JudgedRun run;
   run.assemblyMs = 30;
@@ -242,6 +254,10 @@ std::vector<MadeRun> madeRuns() {
       {"autocast for a GPU elsewhere", {Kind::AutocastOff}, changed([](JudgedRun& run) {
          run.ownScript = true;
          run.autocastOff = "cuda";
+       })},
+      {"anomaly detection", {Kind::AnomalyDetection}, changed([](JudgedRun& run) {
+         run.anomalyLine = "train.py:41";
+         for (std::uint32_t step = 1; step <= run.steps; ++step) readGradients(run, step);
        })},
   };
 }

@@ -51,6 +51,9 @@ class TestOutOfMemoryText : public QObject {
     QVERIFY(!isRefusedAllocation(
         "MPS command buffer execution failed: Insufficient Memory (out of memory)"));
     QVERIFY(!isRefusedAllocation("Invalid buffer size: 9.75 GB"));
+    const auto refused = refusedBufferBytes("RuntimeError: Invalid buffer size: 1.50 GB (a.py:3)");
+    QCOMPARE(refused.value_or(0), std::uint64_t{1536} << 20);
+    QVERIFY(!refusedBufferBytes("MPS backend out of memory"));
   }
 };
 

@@ -5,6 +5,7 @@
 #include "analysis/run_end_text.h"
 #include "core/exit_codes.h"
 #include "core/missing_op.h"
+#include "core/names.h"
 #include "core/out_of_memory.h"
 #include "core/refused_dtype.h"
 #include "core/units.h"
@@ -62,6 +63,11 @@ bool endedOutOfMemory(const LiveStore& store) {
   return saidSo || (hasFailed(end) && isRefusedAllocation(endingError(end)));
 }
 
+std::optional<std::uint64_t> endedByBuffer(const LiveStore& store) {
+  const RunEnd& end = *store.end();
+  return store.ownScript() && hasFailed(end) ? refusedBufferBytes(endingError(end)) : std::nullopt;
+}
+
 std::optional<RefusedDtype> endedByDtype(const LiveStore& store) {
   const RunEnd& end = *store.end();
   return hasFailed(end) ? refusedDtype(endingError(end)) : std::nullopt;
@@ -73,7 +79,7 @@ std::optional<MissingOp> endedByMissingOp(const LiveStore& store) {
 }
 
 /// The user's line in the message of a script's exception, "TypeError: ... (train.py:41), caused by
-/// KeyError: ..."; empty without one.
+/// KeyError: ..."; of "(model.py:29, called at train.py:45)" the first; empty without one.
 std::string lineOf(const RunEnd& end) {
   std::string_view text = end.message;
   if (const auto cause = text.find("), caused by "); cause != std::string_view::npos) {
@@ -81,7 +87,8 @@ std::string lineOf(const RunEnd& end) {
   }
   const auto open = text.rfind(" (");
   if (!text.ends_with(')') || open == std::string_view::npos) return {};
-  const std::string_view line = text.substr(open + 2, text.size() - open - 3);
+  std::string_view line = text.substr(open + 2, text.size() - open - 3);
+  line = line.substr(0, line.find(", called at "));
   const auto colon = line.rfind(':');
   const bool isLine = colon != std::string_view::npos && colon + 1 < line.size() &&
                       line.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
@@ -190,7 +197,29 @@ std::string fittedText(const LiveStore& store) {
          std::to_string(fitted->sequence_length());
 }
 
+/// Whether the first step of a script ran out of memory within its optimizer.
+bool endedInFirstOptimizerStep(const LiveStore& store) {
+  return store.run() && store.run()->openInOptimizer && store.steps().records.empty();
+}
+
+/// "1.00 GiB of weights in float32"; empty where it is unknown.
+std::string weightsText(const RunDescription& run) {
+  const std::uint64_t bytes = run.dtype == "float32"                              ? 4
+                              : run.dtype == "bfloat16" || run.dtype == "float16" ? 2
+                                                                                  : 0;
+  if (run.parameters == 0 || bytes == 0) return {};
+  return formatBytes(bytes * run.parameters) + " of weights in " + run.dtype;
+}
+
 std::string outOfMemoryAdvice(const LiveStore& store) {
+  if (endedInFirstOptimizerStep(store)) {
+    const std::string weights = weightsText(*store.run());
+    return "the weights, their gradients and what the optimizer keeps do not fit together, and a "
+           "batch of another size changes nothing of that: gradients are as large as the weights" +
+           (weights.empty() ? "" : " (" + weights + ')') +
+           ", and Adam keeps twice as much again. Train fewer weights (LoRA, frozen layers), hold "
+           "them in bfloat16, or use an optimizer that keeps less (SGD, Adafactor)";
+  }
   if (store.failedInEvaluation()) {
     return "keep the results on the CPU (outputs.cpu()) or only their sums, evaluate under "
            "torch.no_grad(), and give the evaluation's loader fewer samples at once; the batch of "
@@ -219,6 +248,10 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
 void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   Finding finding = ofRun(store, FindingKind::OutOfMemory);
   finding.title = "Out of memory: the run ended " + whenText(store, finding);
+  if (endedInFirstOptimizerStep(store)) {
+    finding.where = phaseName(events::Phase::OptimizerStep);
+    finding.title += ", in the optimizer's step " + store.run()->optimizer + ".step()";
+  }
   const std::string setting = settingText(store);
   // That of the training says nothing of an evaluation.
   if (!setting.empty() && !store.failedInEvaluation()) {
@@ -235,6 +268,19 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   }
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
+  findings.found.push_back(std::move(finding));
+}
+
+void findRefusedBuffer(const LiveStore& store, std::uint64_t bytes, Findings& findings) {
+  Finding finding = ofRun(store, FindingKind::OutOfMemory);
+  finding.title = "A tensor of " + formatBytes(bytes) +
+                  " is larger than one buffer may be: the run ended " + whenText(store, finding);
+  finding.evidence = store.end()->message;
+  finding.advice =
+      std::string(store.failedInEvaluation() ? "give the evaluation's model fewer samples at once"
+                                             : "compute it in parts, as with a smaller batch") +
+      ": Metal limits the size of one buffer, however much memory is free, and no "
+      "variable of PyTorch's raises that";
   findings.found.push_back(std::move(finding));
 }
 
@@ -325,6 +371,8 @@ void findEnd(const LiveStore& store, Findings& findings) {
   if (store.end()) {
     if (endedOutOfMemory(store)) {
       findOutOfMemoryEnd(store, findings);
+    } else if (const auto buffer = endedByBuffer(store)) {
+      findRefusedBuffer(store, *buffer, findings);
     } else if (const auto refused = endedByDtype(store)) {
       findRefusedDtype(store, *refused, findings);
     } else if (const auto missing = endedByMissingOp(store)) {

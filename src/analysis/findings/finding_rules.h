@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,8 +32,11 @@ class GainAccount {
   /// another part. `findings` must be the same each time, in the order in which they were added.
   bool advance(Findings& findings);
   /// What the host works in loops of reads, in ms a step: it is part of the findings about those.
-  void noteLoopWork(double ms) { loopWorkMs_ += ms; }
-  [[nodiscard]] double loopWorkMs() const { return loopWorkMs_; }
+  /// `phase`: the one that they are in, None outside of phases.
+  void noteLoopWork(events::Phase phase, double ms) { workOf(phase) += ms; }
+  /// The same outside of phases, and in the phases that queue ops.
+  [[nodiscard]] double ownLoopWorkMs() const { return loopWorkMs_[0]; }
+  [[nodiscard]] double queueLoopWorkMs() const { return loopWorkMs_[1]; }
   /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
   [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 
@@ -52,7 +56,9 @@ class GainAccount {
   std::size_t nextNoted_ = 0;
   std::unique_ptr<GainEstimator> estimator_;  ///< of the first part
   std::optional<Gain> ofAll_;
-  double loopWorkMs_ = 0;
+  double& workOf(events::Phase phase) { return loopWorkMs_[phase == events::Phase::None ? 0 : 1]; }
+
+  std::array<double, 2> loopWorkMs_{};
 };
 
 /// The steps that the rules for findings look at: all but the run's first, or those of them that
@@ -88,6 +94,8 @@ struct CheckedSteps {
   [[nodiscard]] Finding ofGrowth(FindingKind kind, double costBytes) const;
 };
 
+/// Whether the script trains with torch.autograd's anomaly detection, which slows forward too.
+[[nodiscard]] bool detectsAnomalies(const LiveStore& store);
 /// Adds a finding for each op that falls back to the CPU, and lists the accepted ones apart.
 void findFallbacks(const CheckedSteps& steps, Findings& findings);
 /// Adds findings for unplanned waits for the device and for values that are read for logging in

@@ -109,6 +109,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::AutocastOff, "autocast_off",
      "PyTorch, Automatic Mixed Precision package (torch.autocast, device_type): "
      "https://docs.pytorch.org/docs/stable/amp.html"},
+    {FindingKind::AnomalyDetection, "anomaly_detection",
+     "PyTorch, Automatic differentiation package (anomaly detection): "
+     "https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection"},
 }};
 static_assert(
     [] {

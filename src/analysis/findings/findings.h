@@ -15,39 +15,41 @@ namespace highwater::analysis {
 
 /// The kinds of problems that findProblems() can report.
 enum class FindingKind : std::uint8_t {
-  NearLimit,        ///< driver memory is close to the limit of the system or of the allocator
-  Fallback,         ///< an op runs on the CPU, and the user has not accepted that
-  ChattyLogging,    ///< values are read for logging in every step
-  SyncPoint,        ///< any other unplanned wait for the device
-  HostBound,        ///< the device is idle because of the host: batch assembly, queueing, logging
-  MemoryGrowth,     ///< current memory grows from step to step
-  ShapeGrowth,      ///< driver memory grows with each new shape
-  StepTimeSwings,   ///< some steps take far longer than others of the same shape
-  BatchTooSmall,    ///< a larger batch takes much less time a sample
-  Fragmentation,    ///< driver memory grows at known shapes, and current memory does not
-  HiddenGrowth,     ///< the process grows by memory that the driver does not count
-  CacheAboveLive,   ///< the driver holds far more memory than is ever in use
-  SystemPressure,   ///< the system is short of memory, or swaps
-  NonFiniteLoss,    ///< the loss is NaN or infinite
-  Float16Unscaled,  ///< the same in a forward pass in float16 whose loss is not scaled
-  RefusedDtype,     ///< the run ended because MPS has no such dtype
-  MissingOp,        ///< the run ended because MPS has no kernel for an op
-  LoaderStart,      ///< starting the DataLoader's workers takes a large share of the time
-  OutOfMemory,      ///< the run ended because memory was used up
-  Hung,             ///< the run stood still until it was ended
-  Recovered,        ///< memory ran out, and the training went on: a note
-  ThermalState,     ///< the machine was so hot that the system slows it down
-  LowPowerMode,     ///< the machine saved energy: a note
-  Evaluation,       ///< evaluations take a large share of the time
-  OutsideSteps,     ///< so does what lies between the steps, or after them
-  DeviceUnused,     ///< a script trained without a tensor on the device
-  MemorySawtooth,   ///< current memory grows step by step and is freed again, as at an epoch's end
-  MemoryJumps,      ///< current memory grows at some steps, and not in between
-  DriverGrowth,     ///< driver memory grows though the batch keeps its shape, current does not
-  AutocastOff,      ///< a script asks for autocast on a device that is not there, and gets none
+  NearLimit,         ///< driver memory is close to the limit of the system or of the allocator
+  Fallback,          ///< an op runs on the CPU, and the user has not accepted that
+  ChattyLogging,     ///< values are read for logging in every step
+  SyncPoint,         ///< any other unplanned wait for the device
+  HostBound,         ///< the device is idle because of the host: batch assembly, queueing, logging
+  MemoryGrowth,      ///< current memory grows from step to step
+  ShapeGrowth,       ///< driver memory grows with each new shape
+  StepTimeSwings,    ///< some steps take far longer than others of the same shape
+  BatchTooSmall,     ///< a larger batch takes much less time a sample
+  Fragmentation,     ///< driver memory grows at known shapes, and current memory does not
+  HiddenGrowth,      ///< the process grows by memory that the driver does not count
+  CacheAboveLive,    ///< the driver holds far more memory than is ever in use
+  SystemPressure,    ///< the system is short of memory, or swaps
+  NonFiniteLoss,     ///< the loss is NaN or infinite
+  Float16Unscaled,   ///< the same in a forward pass in float16 whose loss is not scaled
+  RefusedDtype,      ///< the run ended because MPS has no such dtype
+  MissingOp,         ///< the run ended because MPS has no kernel for an op
+  LoaderStart,       ///< starting the DataLoader's workers takes a large share of the time
+  OutOfMemory,       ///< the run ended because memory was used up
+  Hung,              ///< the run stood still until it was ended
+  Recovered,         ///< memory ran out, and the training went on: a note
+  ThermalState,      ///< the machine was so hot that the system slows it down
+  LowPowerMode,      ///< the machine saved energy: a note
+  Evaluation,        ///< evaluations take a large share of the time
+  OutsideSteps,      ///< so does what lies between the steps, or after them
+  DeviceUnused,      ///< a script trained without a tensor on the device
+  MemorySawtooth,    ///< current memory grows step by step and is freed again, as at an epoch's end
+  MemoryJumps,       ///< current memory grows at some steps, and not in between
+  DriverGrowth,      ///< driver memory grows though the batch keeps its shape, current does not
+  AutocastOff,       ///< a script asks for autocast on a device that is not there, and gets none
+  AnomalyDetection,  ///< backward checks every gradient, as torch.autograd's anomaly detection is
+                     ///< on
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 30;
+inline constexpr std::size_t kFindingKinds = 31;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -203,7 +205,8 @@ inline constexpr double kLeastSwapShare = 0.05;
 inline constexpr double kLeastSlowedShare = 0.1;
 /// The least share of the time since the first step, 0 to 1, and the least time, in ns, that
 /// evaluations or what lies outside of steps must take to be a finding: less is not what a user
-/// waits for.
+/// waits for. What comes back with every second step, or more often, is a cost of the steps: half
+/// of the share is enough, and no time is asked.
 inline constexpr double kLeastRegionShare = 0.2;
 inline constexpr std::int64_t kLeastRegionNs = 200'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an

@@ -44,6 +44,19 @@ constexpr const char* kOwnWorkAdvice =
     "do what the step does not need every few steps, on another thread or before the training; "
     "where it is many small ops, one for each tensor, use the torch._foreach_* op that does all at "
     "once";
+/// What to do about a line of the host's own work that is known by its text.
+struct LineAdvice {
+  std::string_view text, advice;
+};
+constexpr std::array kLineAdvice = {
+    LineAdvice{"gc.collect(",
+               "leave gc.collect() out, or call it once an epoch: it looks at every object of the "
+               "program, and frees only what refers to itself in a ring; tensors are freed without "
+               "it"},
+    LineAdvice{"copy.deepcopy(",
+               "copy less often: a copy of a model that is kept up to date, parameter by "
+               "parameter in one torch._foreach_copy_, needs no new tensors"},
+};
 constexpr const char* kLossWorkAdvice =
     "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
     "time; what is computed there on the CPU keeps the device waiting";
@@ -280,11 +293,14 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
       ranges.push_back({span.beginNs, span.endNs});
     }
   });
-  std::string text;
+  std::string text, source;
   for (const HostLine& each : hostLines(steps.store, ranges)) {
     const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
     if (!isClear || each.site.line.empty()) continue;
-    if (text.empty()) finding.line = each.site.line;
+    if (text.empty()) {
+      finding.line = each.site.line;
+      source = each.site.text;
+    }
     text += (text.empty() ? "; of its host samples " : ", ") +
             std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
             ") are at " + each.site.line;
@@ -292,6 +308,9 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
   }
   if (text.empty()) return;
   finding.evidence += text;
+  for (const LineAdvice& known : kLineAdvice) {
+    if (source.find(known.text) != std::string::npos) finding.advice = known.advice;
+  }
   finding.advice = "at " + finding.line + ": " + finding.advice;
 }
 
@@ -357,7 +376,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
   // In a short step it is the op that is slow, and not what the script does.
-  if (steps.medianMs < kLeastIdleStepMs) return false;
+  if (steps.medianMs < kLeastIdleStepMs || detectsAnomalies(steps.store)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
@@ -377,7 +396,7 @@ void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& fi
   const TimeAccount account = accountTime(steps.store, steps.firstToLast());
   const double allMs = steps.perStepMs(account.nsIn(Region::Step));
   const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
-  const double ownMs = own.ms - steps.gains.loopWorkMs();  // which has a finding
+  const double ownMs = own.ms - steps.gains.ownLoopWorkMs();  // which has a finding
   const bool loads = loadMs >= ownMs;
   const double costMs = loads ? loadMs : ownMs;
   if (costMs < kLeastOwnWorkShare * allMs) return;
@@ -412,14 +431,17 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   // Fallbacks have findings of their own, and evaluations are no part of a step.
   if (words == kWords.end()) return;
   const bool ownWork = idle.cause == IdleCause::OwnWork;
+  const bool queueing = idle.cause == IdleCause::Queueing;
+  if (queueing && detectsAnomalies(steps.store)) return;
   // What goes on in a loop of reads is a finding already.
-  const double waitsMs =
-      std::max(idle.p50.probable - (ownWork ? steps.gains.loopWorkMs() : 0), 0.0);
+  const double waitsMs = std::max(idle.p50.probable - (ownWork    ? steps.gains.ownLoopWorkMs()
+                                                       : queueing ? steps.gains.queueLoopWorkMs()
+                                                                  : 0),
+                                  0.0);
   if (waitsMs < kLeastIdleShare * steps.medianMs) return;
   // In a short step only what is surely idle is known.
   const bool isShort = steps.medianMs < kLeastIdleStepMs;
   if (isShort && (!ownWork || idle.p50.low < kLeastIdleShare * steps.medianMs)) return;
-  const bool queueing = idle.cause == IdleCause::Queueing;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;

@@ -318,6 +318,7 @@ void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findi
       steps.ofTime(chatty ? FindingKind::ChattyLogging : FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
+  if (finding.rare && use.isFineAtTimes) return;
   lost.describe(steps, finding, std::string(use.advice));
   if (use.isOne) finding.evidence += lost.linesText(steps.store);
   if (chatty) {
@@ -357,8 +358,14 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
   }
 }
 
-/// What to do about a loop of reads in a script.
-std::string loopAdvice(const CheckedSteps& steps, const LostTime& reads) {
+/// What to do about a loop of reads in a phase of a script.
+std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
+  if (phase == events::Phase::OptimizerStep) {
+    return "the optimizer reads values of its state one by one. Where they are the step counters, "
+           "they lie on the device, as after a checkpoint was loaded there: once after "
+           "load_state_dict(), for state in optimizer.state.values(): state[\"step\"] = "
+           "state[\"step\"].cpu()";
+  }
   std::string advice =
       "copy the whole tensor to the CPU once, before the loop, and go through it there; or write "
       "the loop as ops of a fixed size on the device, with a mask in place of a condition";
@@ -368,21 +375,41 @@ std::string loopAdvice(const CheckedSteps& steps, const LostTime& reads) {
   return advice;
 }
 
-void addLoop(const CheckedSteps& steps, const ReadLoop& loop, Findings& findings) {
+/// Says that a loop of reads is that of anomaly detection, which reads each gradient.
+void nameAnomalyDetection(const CheckedSteps& steps, Finding& finding) {
+  finding.kind = FindingKind::AnomalyDetection;
+  finding.line = steps.store.run()->anomalyLine;
+  finding.title = "Anomaly detection is on: " + finding.title;
+  finding.evidence +=
+      "; backward looks for NaN in each gradient, and forward notes where each op "
+      "was called";
+  finding.advice = "at " + finding.line +
+                   ": backward runs under torch.autograd.set_detect_anomaly(True) or "
+                   "detect_anomaly(): leave it out, except to look for a NaN";
+}
+
+void addLoop(const CheckedSteps& steps, events::Phase phase, const ReadLoop& loop,
+             Findings& findings) {
   const double loopMs = steps.perStepMs(loop.ns);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, loopMs);
   if (finding.weight < kLeastLostShare) return;
   finding.estimate = true;  // the loop's own work may be needed
   loop.lost.describe(
       steps, finding,
-      steps.store.ownScript() ? loopAdvice(steps, loop.lost) : "read all values at once");
+      steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
   const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
                                                    static_cast<double>(loop.lost.steps.size())));
-  finding.title = "Reads in a loop: " + std::to_string(aStep) +
-                  " times a step the host waits for values, which takes " + costText(loopMs);
+  finding.title =
+      std::string(phase == events::Phase::OptimizerStep ? "The optimizer reads in a loop: "
+                                                        : "Reads in a loop: ") +
+      std::to_string(aStep) + " times a step the host waits for values, which takes " +
+      costText(loopMs);
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
-  steps.gains.noteLoopWork(loopMs - steps.perStepMs(loop.lost.totalNs));
+  if (phase == events::Phase::Backward && detectsAnomalies(steps.store)) {
+    nameAnomalyDetection(steps, finding);
+  }
+  steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
   Fix fix = loop.lost.fix();
   fix.leftOut = loop.ranges;
   steps.gains.add(findings, std::move(finding), std::move(fix));
@@ -400,6 +427,10 @@ std::string switchesText(const PathSummary& paths) {
 }
 
 }  // namespace
+
+bool detectsAnomalies(const LiveStore& store) {
+  return store.run() && !store.run()->anomalyLine.empty();
+}
 
 void findFallbacks(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
@@ -449,7 +480,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   WaitReader waits(steps);
-  for (const auto& [phase, loop] : waits.loops) addLoop(steps, loop, findings);
+  for (const auto& [phase, loop] : waits.loops) addLoop(steps, phase, loop, findings);
   LostByCaller callers = std::move(waits.callers);
   joinWaysBack(waits.movedBackBytes, callers);
   std::vector<UsedWaits> used;

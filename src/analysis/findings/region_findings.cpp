@@ -91,6 +91,12 @@ constexpr std::array<TakerWords, kTakers> kOtherWords = {
      {"most of it the host's own work",
       "do it less often, on another thread, or after the training"}}};
 
+/// Of calls that come with each step, as those that act in an environment.
+constexpr std::string_view kActAdvice =
+    "where a call needs the result of the one before, as in reinforcement learning: call the model "
+    "for several environments at once, or call a copy of it on the CPU, which waits for nothing; a "
+    "small model may train faster there too. Else call it less often";
+
 /// What the fix of a share gains, in ns, of a region that takes `ns`: loading can be done while
 /// the rest goes on, by one worker or by many; a wait ends no earlier than the work that it waits
 /// for, but the host can queue the next meanwhile; half as many evaluations take half of the time.
@@ -125,25 +131,31 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   for (const Share& share : shares) ns += share.ns;
   const double share =
       static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
-  if (share < kLeastRegionShare || ns < kLeastRegionNs) return;
+  const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
+  const bool evaluates = region == Region::Evaluation;
+  const bool isEachStep = evaluates && 2 * visits >= steps.records.size();
+  const double leastShare = isEachStep ? kLeastRegionShare / 2 : kLeastRegionShare;
+  if (share < leastShare || (ns < kLeastRegionNs && !isEachStep)) return;
   const auto most = std::max_element(shares.begin(), shares.end(),
                                      [](const Share& a, const Share& b) { return a.ns < b.ns; });
   const auto taker = static_cast<Taker>(most - shares.begin());
   // After the steps the host waits for what they have queued.
   if (taker == Taker::Waits && region == Region::AfterSteps) return;
-  const bool evaluates = region == Region::Evaluation;
   const TakerWords& words =
       (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
                                  steps.perStepMs(ns));
   finding.estimate = true;
-  finding.title = name + ": " + percentText(share) + " of the time, " + std::string(words.title);
-  if (evaluates) finding.count = account.visits[static_cast<std::size_t>(region)];
+  finding.title = (isEachStep ? "Calls of the model without gradients" : name) + ": " +
+                  percentText(share) + " of the time, " + std::string(words.title);
+  if (evaluates) finding.count = visits;
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
       formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
       " since the first step: " + sharesText(shares);
-  finding.advice = words.advice;
+  finding.advice = isEachStep && taker != Taker::Fallbacks && taker != Taker::Loading
+                       ? kActAdvice
+                       : words.advice;
   const AccountRow& largest = *most->largest;
   const LiveStore& store = steps.store;
   finding.where = partText(store, largest.part);

@@ -127,6 +127,11 @@ constexpr std::array kRows = {
          "make the tensor on the device (device=...), or move it there once, before the "
          "training"}},
     // Tensors that go to the CPU.
+    Row{[](const WaitCase& wait) {
+          return hasAny(wait.site.text, {"save(", "save_pretrained("});
+        },
+        {FindingKind::SyncPoint, "tensors are saved, which copies them to the CPU",
+         "save a checkpoint only every few hundred steps", false, true, true}},
     Row{[](const WaitCase& wait) { return copiesTensor(wait) && wait.copiedBack; },
         {FindingKind::SyncPoint, "a part of the step is computed on the CPU, with its gradient",
          "compute it on the device. If an op of it is missing there, move only that op to the CPU, "
