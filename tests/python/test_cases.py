@@ -14,11 +14,13 @@ line each.
   stderr              what Highwater or the program must say on stderr
   any_in_report, never_in_report   what the text of the report must say, or may not
   known_wrong         why Highwater does not do so yet, or not each time: then the case is skipped where it is wrong
-A case that is wrong is recorded once more: another program may have had the machine's cores.
+Of each program that ends well, what was recorded of its waits must be the simulated device's own account of them, the
+ledger. A case that is wrong is recorded once more: another program may have had the machine's cores.
 """
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import unittest
@@ -40,6 +42,40 @@ def texts(value):
 
 def samples_a_step(report):
     return (report["samples_per_s"] or 0) * (report["step_ms"].get("mean") or report["step_ms"]["p50"]) / 1000
+
+
+# Causes in the ledger that are no waits of a Mac's: the simulated device computes the shape of some results (no_shape).
+NO_WAITS = {"queue_full", "exit", "release", "no_shape"}
+# A wait is recorded by its whole op, which makes a tensor and copies to it once the device is done; where the script's
+# thread loses its core in between, also that. On a quiet machine it is 8 to 50 us.
+MOST_MS_BESIDE_A_WAIT = 0.15
+
+
+def wrong_waits(recording, ledger):
+    """Says by how much the recorded waits, those of fallbacks included, differ from the ledger's by more than 1 %."""
+    if not os.path.exists(recording):
+        return
+    db = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
+    try:
+        # Emptying the cache waits, and then takes long to give the memory back.
+        waits = db.execute("SELECT begin_ms, duration_ms, duration_ms FROM sync_points "
+                           "WHERE op NOT LIKE '%.empty_cache' UNION ALL "
+                           "SELECT begin_ms, duration_ms, wait_ms FROM fallbacks ORDER BY begin_ms").fetchall()
+    except sqlite3.OperationalError:  # no step was recorded
+        return
+    finally:
+        db.close()
+    with open(ledger, encoding="utf-8") as file:
+        drains = [each for each in map(json.loads, file)
+                  if each["event"] == "drain" and each["cause"] not in NO_WAITS]
+    if not waits or not drains:
+        return
+    # The clocks differ by their zero. Both end with the script's last wait, but only one begins with its first.
+    begin_ns = drains[-1]["return_ns"] - (max(begin + ms for begin, ms, _ in waits) - waits[0][0] + 0.2) * 1e6
+    true_ms = sum(each["end_ns"] - each["begin_ns"] for each in drains if each["call_ns"] >= begin_ns) / 1e6
+    recorded_ms = sum(wait for *_, wait in waits)
+    if not 0.99 * true_ms <= recorded_ms <= 1.01 * true_ms + MOST_MS_BESIDE_A_WAIT * len(waits):
+        yield f"{len(waits)} waits take {recorded_ms:.2f} ms, by the ledger {true_ms:.2f} ms"
 
 
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
@@ -64,13 +100,16 @@ class Cases(Recording):
 
     def wrong(self, folder, case):
         """What is wrong with the report of a case: a line each."""
+        ledger = os.path.join(self.folder, "ledger")
         variables = environment(TMPDIR=self.folder, PYTHONPATH=os.environ.get("PYTHONPATH", ""), **case.get("env", {}))
         alone = case.get("alone", False)
         if "before" in case:
             self.run_program(case["before"], variables, folder, alone)
-        code, said = self.run_program(case["args"], variables, folder, alone)
+        code, said = self.run_program(case["args"], {**variables, "HIGHWATER_SIM_LEDGER": ledger}, folder, alone)
         if code != case.get("exit", 0):
             yield f"exit code {code}: {said}"
+        if code == 0:
+            yield from wrong_waits(self.path, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
         if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "known_wrong"}:
             return
