@@ -488,7 +488,8 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
     const OwnWork own = mostOwnWorkIn(steps, account);
     const double leastMs = kLeastIdleShare * steps.medianMs;
     // estimateIdle() is slow on a long run: not if it could give no finding.
-    if (steps.medianMs < kLeastIdleStepMs && assembly.assemblyMs < leastMs && own.ms < leastMs) {
+    const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
+    if (steps.medianMs < kLeastIdleStepMs && loadMs < leastMs && own.ms < leastMs) {
       return false;
     }
     if (addUnwaitedWork(steps, assembly, account, own, findings)) return false;
