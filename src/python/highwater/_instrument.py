@@ -21,6 +21,9 @@ def surround(function, enter, leave=None, arguments=("self",), unless=None) -> s
     `arguments` are names of the function's parameters. Where `unless()` is true, nothing is added.
     Returns why it cannot be done, else "".
     """
+    lacking = [name for name in arguments if name not in _parameters(function)]
+    if lacking:  # another version of PyTorch: the call would fail in the user's program
+        return f"{function.__module__}.{function.__qualname__} has no parameter {', '.join(lacking)}"
     names = {"enter": enter, "leave": leave, "unless": unless}
     stem = "_highwater_" + function.__qualname__.replace(".", "_").replace("<locals>", "")
 
@@ -41,6 +44,14 @@ def surround(function, enter, leave=None, arguments=("self",), unless=None) -> s
     if not problem:
         function.__globals__.update({f"{stem}_{name}": value for name, value in names.items() if value})
     return problem
+
+
+def _parameters(function):
+    """The names of a function's parameters, *args and **kwargs included."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    count += bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[:count]
 
 
 def rewrite(function, change) -> str:
