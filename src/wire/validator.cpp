@@ -148,7 +148,8 @@ Result<void> Validator::checkHello(const Hello& hello) {
 Result<void> Validator::checkDescription(const RunDescription& run) {
   const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
   if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset) ||
-      tooLong(run.scenario) || tooLong(run.model) || tooLong(run.optimizer)) {
+      tooLong(run.scenario) || tooLong(run.model) || tooLong(run.optimizer) ||
+      tooLong(run.autocastOff) || tooLong(run.autocastLine) || tooLong(run.anomalyLine)) {
     return refuse(Violation::kTextTooLong, "a name in the description of the run");
   }
   const auto level = static_cast<int>(run.probeLevel);
@@ -161,11 +162,11 @@ Result<void> Validator::checkDescription(const RunDescription& run) {
   // The sizes of a script are not known before it shows them.
   const std::uint32_t least = run.ownScript ? 0 : 1;
   if (run.knobs.batchSize < least || run.knobs.batchSize > kMaxBatchSize ||
-      run.maxBatchSize > kMaxBatchSize) {
+      run.maxBatchSize > kMaxBatchSize || run.openBatchSize > kMaxBatchSize) {
     return refuse(Violation::kNumberOutOfRange, "the batch size of the description");
   }
   if (run.knobs.sequenceLength < least || run.knobs.sequenceLength > kMaxSequenceLength ||
-      run.maxSequenceLength > kMaxSequenceLength) {
+      run.maxSequenceLength > kMaxSequenceLength || run.openSequenceLength > kMaxSequenceLength) {
     return refuse(Violation::kNumberOutOfRange, "the sequence length of the description");
   }
   // The numbers are those of the enums in core/messages.h; 0 is a script or an older recording.

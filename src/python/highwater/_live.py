@@ -8,7 +8,8 @@ import sys
 
 sys.modules[__name__] = sys.modules.setdefault("highwater-shared", sys.modules[__name__])
 
-_OURS = "highwater", "highwater-attached"
+# The names under which this package is imported.
+OURS = "highwater", "highwater-attached"
 
 # The training that is watched in this process, or None.
 training = None
@@ -32,16 +33,7 @@ def declare_early(name, value, bounds):
 
 def line_of_script() -> str:
     """Where the script called into this package: "train.py:33"."""
-    return _innermost_line(lambda package: package in _OURS)
-
-
-def line_of_user() -> str:
-    """Where code that is neither ours nor PyTorch's called into it: "train.py:33"."""
-    return _innermost_line(lambda package: package in _OURS or package.partition(".")[0] == "torch")
-
-
-def _innermost_line(is_skipped) -> str:
-    frame = sys._getframe(2)
-    while frame is not None and is_skipped(frame.f_globals.get("__package__") or ""):
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_globals.get("__package__") in OURS:
         frame = frame.f_back
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

@@ -326,6 +326,15 @@ def _text_with_line(error: BaseException, most_bytes: int) -> str:
     return _shortened(_text(error), most_bytes - len(line.encode())) + line
 
 
+def line_of_user() -> str:
+    """Where code that is neither ours nor a library's called into it: "train.py:33"; "" where there is none."""
+    folders, frame = ("<", *library_folders()), sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(folders)
+                                 or frame.f_globals.get("__package__") in _live.OURS):
+        frame = frame.f_back
+    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+
+
 def _shortened(text: str, most_bytes: int) -> str:
     """`text` in at most `most_bytes` bytes of UTF-8, without NUL and lone surrogates."""
     whole = encoded(text)

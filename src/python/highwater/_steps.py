@@ -117,13 +117,6 @@ class StepRule:
         return self._number if self._open else self._number - 1
 
     @property
-    def open_shape(self) -> tuple[int, int]:
-        """Batch and length of a step whose work has begun and is not done; 0: not known, or there is none."""
-        begun = self._since.weight >= 0 or self._stepped
-        work = self._since if begun else self._work
-        return work.batch, work.length
-
-    @property
     def infers(self) -> bool:
         """Whether a call of a model in an evaluation is the work of a step: nothing trains, or is about to."""
         return not self._trains and (self._manual or not self._alive())

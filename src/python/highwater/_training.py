@@ -11,9 +11,8 @@ import weakref
 from ._attach import encoded, tell
 from ._dynamo import Uncompiled, callback_getter
 from ._knobs import Knobs
-from ._live import line_of_user
 from ._modules import ModuleNames, dtype_of, guess_batch
-from ._probe import Probe
+from ._probe import Probe, line_of_user
 from ._steps import StepListener, StepRule
 
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
@@ -21,6 +20,8 @@ _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
 # The workers of a DataLoader are started, and then load the first batch: one span of native/script_probe.
 _LOADER_START, _FIRST_BATCH = b"starting DataLoader workers", b"first batch of DataLoader workers"
 _PAUSE_POLL_SECONDS = 0.02
+# How deep subsets of data sets are looked into.
+_MOST_SUBSETS = 4
 # How long a script that calls os._exit() waits at most for the last moments to be sent.
 _EXIT_MS = 300
 
@@ -72,6 +73,8 @@ class Training(StepListener):
         self._loader_settings: dict = {}
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
         self._has_seen_autocast_off = self._has_seen_anomaly_detection = False
+        self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
+        self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
         self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
@@ -222,6 +225,9 @@ class Training(StepListener):
             self._tell_what_steps_are(self.step)
         else:
             self._rule.forward(batch, length, weight, id(root))
+            self._closure_works = bool(self._steps_in_progress)
+            if 2 * root.parameters >= self._largest:
+                self._open_shape = batch, length
         if root.parameters > self._largest:
             self._largest = root.parameters
             self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
@@ -250,11 +256,22 @@ class Training(StepListener):
         return mine
 
     def _holds_device_tensors(self, dataset) -> bool:
-        """Whether a data set keeps its rows on MPS, in a tensor that is a member or, as a TensorDataset, in several."""
-        members = getattr(dataset, "__dict__", {})
-        tensors = members.get("tensors", ())
+        """Whether a data set keeps its rows on MPS, in a tensor that is a member or, as a TensorDataset, in several.
+
+        Calls nothing of the user's. A small tensor may be a mean, and one of another class may compute anything.
+        """
+        for _ in range(_MOST_SUBSETS):
+            if type(dataset) is not self.torch.utils.data.Subset:
+                break
+            dataset = dataset.dataset
+        members = getattr(dataset, "__dict__", None)
+        if not isinstance(members, dict):
+            return False
+        tensors = members.get("tensors")
         held = [*members.values(), *(tensors if isinstance(tensors, (tuple, list)) else ())]
-        return any(isinstance(each, self.torch.Tensor) and each.device.type == "mps" and each.ndim > 0 for each in held)
+        with self._plain_tensors():
+            return any(each.device.type == "mps" and each.ndim > 0 and len(each) > 2 * self._loader_batch
+                       for each in held if type(each) is self.torch.Tensor)
 
     def enter_loader_start(self, iterator, loader):
         """A DataLoader starts worker processes for an iteration over it."""
@@ -295,7 +312,9 @@ class Training(StepListener):
             self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
-            if not self._has_seen_anomaly_detection and self.torch.is_anomaly_enabled():
+            self._closure_works = bool(self._steps_in_progress)
+            if (not self._has_seen_anomaly_detection and self.torch.is_anomaly_enabled()
+                    and self.torch.is_anomaly_check_nan_enabled()):
                 self._has_seen_anomaly_detection = True
                 self.describe(anomaly_line=line_of_user())
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
@@ -359,6 +378,7 @@ class Training(StepListener):
             self._rule.optimizer_ends(id(optimizer))
 
     def _begin_optimizer(self, optimizer) -> None:
+        self._closure_works = False
         self._rule.optimizer_begins(id(optimizer))
         self.knobs.offer_learning_rate()
         if self.learning_rate_factor != 1.0:
@@ -396,6 +416,8 @@ class Training(StepListener):
 
     def end_step(self, number, batch, length, micro_steps, late):
         self._tell_what_steps_are(number)
+        if not late:  # else the next one's work has begun
+            self._open_shape = 0, 0
         self.probe.end_step(number, batch, length, micro_steps, late)
         self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
         self._steps_told = self._steps
@@ -517,9 +539,10 @@ class Training(StepListener):
         probe, evaluates = self._unstopped or self.probe, self._evaluation_is_open
         try:
             self._end_evaluation()
-            batch, length = self._rule.open_shape
-            if batch or self._steps_in_progress:
-                self.describe(open_batch=batch, open_length=length, open_in_optimizer=bool(self._steps_in_progress))
+            batch, length = self._open_shape
+            in_optimizer = bool(self._steps_in_progress) and not self._closure_works
+            if batch or in_optimizer:
+                self.describe(open_batch=batch, open_length=length, open_in_optimizer=in_optimizer)
             self._rule.finish()
         finally:
             self.probe = Probe()
