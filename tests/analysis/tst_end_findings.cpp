@@ -136,6 +136,59 @@ class TestEndFindings : public QObject {
     QVERIFY2(!contains(found.advice, "accumulated"), found.advice.c_str());
   }
 
+  void aTensorMayBeTooLargeForABuffer() {
+    LiveStore store = scriptOf(3);
+    const std::string message =
+        "RuntimeError: Invalid buffer size: 9.75 GB (model.py:29, called at train.py:45)";
+    end(store, RunEnd::Reason::kFailed, kExitFailed, message);
+    const Finding found = analysis::findProblems(store).found.front();
+    QCOMPARE(found.title, std::string("A tensor of 9.75 GiB is larger than one buffer may be: the "
+                                      "run ended after step 3"));
+    QCOMPARE(found.line, std::string("model.py:29"));
+    QVERIFY2(contains(found.evidence, "train.py:45"), found.evidence.c_str());
+  }
+
+  void theLongestSequenceMayBeTheCause_data() {
+    QTest::addColumn<std::uint32_t>("steps");
+    QTest::addColumn<std::uint32_t>("length");
+    QTest::addColumn<bool>("isCause");
+    QTest::newRow("far longer") << 8U << 1000U << true;
+    QTest::newRow("a little longer") << 8U << 70U << false;
+    QTest::newRow("few steps to compare with") << 2U << 1000U << false;
+    QTest::newRow("unknown") << 8U << 0U << false;
+  }
+  void theLongestSequenceMayBeTheCause() {
+    QFETCH(std::uint32_t, steps);
+    QFETCH(std::uint32_t, length);
+    QFETCH(bool, isCause);
+    LiveStore store = scriptOf(steps);
+    RunDescription run = *store.run();
+    run.openBatchSize = 16;
+    run.openSequenceLength = length;
+    store.apply(run);
+    end(store, RunEnd::Reason::kFailed, kExitFailed, kRefusal);
+    const Finding found = analysis::findProblems(store).found.front();
+    QVERIFY2(contains(found.title, "sequence length " + std::to_string(length)) || length == 0,
+             found.title.c_str());
+    QCOMPARE(contains(found.advice, "a few long samples"), isCause);
+    QCOMPARE(contains(found.evidence, "the steps before had sequence length"), isCause);
+  }
+
+  void theFirstOptimizerStepMayNotFit() {
+    LiveStore store = scriptOf(0);
+    RunDescription run = *store.run();
+    run.openInOptimizer = true;
+    run.optimizer = "AdamW";
+    run.parameters = std::uint64_t{1} << 28;
+    run.dtype = "float32";
+    store.apply(run);
+    end(store, RunEnd::Reason::kFailed, kExitFailed, kRefusal);
+    const Finding found = analysis::findProblems(store).found.front();
+    QVERIFY2(contains(found.title, "in the optimizer's step (AdamW)"), found.title.c_str());
+    QVERIFY2(contains(found.advice, "1.00 GiB of weights in float32"), found.advice.c_str());
+    QVERIFY2(!contains(found.advice, "smaller batch"), found.advice.c_str());
+  }
+
   void aRefusedDtypeMayBeInTheLastLines() {
     LiveStore store = runOf(3);
     RunEnd end;

@@ -311,13 +311,20 @@ void findSystemPressure(const CheckedSteps& steps, Findings& findings) {
   };
   const std::size_t first = rowFrom(range.beginNs), last = rowFrom(range.endNs);
   std::size_t known = 0, warning = 0, critical = 0;
+  double knownNs = 0, shortNs = 0;  // each sample counts until the next
   for (std::size_t row = first; row < last; ++row) {
-    known += system.pressure[row] != events::Pressure::Unknown ? 1 : 0;
-    warning += system.pressure[row] == events::Pressure::Warning ? 1 : 0;
-    critical += system.pressure[row] == events::Pressure::Critical ? 1 : 0;
+    const events::Pressure pressure = system.pressure[row];
+    if (pressure == events::Pressure::Unknown) continue;
+    const std::int64_t nextNs = row + 1 < last ? system.timesNs[row + 1] : range.endNs;
+    const auto ns = static_cast<double>(std::max<std::int64_t>(nextNs - system.timesNs[row], 1));
+    ++known;
+    knownNs += ns;
+    warning += pressure == events::Pressure::Warning ? 1 : 0;
+    critical += pressure == events::Pressure::Critical ? 1 : 0;
+    if (pressure >= events::Pressure::Warning) shortNs += ns;
   }
   if (known == 0) return;
-  const double share = static_cast<double>(warning + critical) / static_cast<double>(known);
+  const double share = shortNs / knownNs;
   const MinMax swap = system.swapUsed.minMax(first, last);
   const double swapBefore = system.swapUsed[first];
   const double swapped = swap.max - swapBefore;  // NaN where unknown
@@ -329,8 +336,7 @@ void findSystemPressure(const CheckedSteps& steps, Findings& findings) {
   finding.costBytes.reset();
   finding.weight = std::min(std::max(share, swaps ? swapped / machine : 0), 1.0);
   finding.title = share >= kLeastPressureShare
-                      ? "System pressure: memory is short in " +
-                            std::to_string(std::lround(100 * share)) + " % of the samples"
+                      ? "System pressure: memory is short in " + percentText(share) + " of the time"
                       : "System pressure: " + formatBytes(wholeBytes(swapped)) +
                             " went to swap during these steps";
   finding.evidence = "of " + std::to_string(known) + " samples pressure was warning in " +

@@ -164,12 +164,18 @@ std::string numbersText(const OutOfMemoryNumbers& numbers) {
   return text;
 }
 
-/// Whether a script ended in a step whose sequences are longer than those of all steps before.
+/// How many times as long as in any step before must the sequences be in which memory ran out, to
+/// be the cause: lengths vary.
+constexpr double kLeastLongerSequence = 1.25;
+
+/// Whether a script ended in a step whose sequences are far longer than those of all steps before.
 bool isLongest(const LiveStore& store) {
   const auto& run = store.run();
   const auto& steps = store.steps().records;
-  return run && !steps.empty() && std::all_of(steps.begin(), steps.end(), [&](const auto& step) {
-           return step.sequence_length() > 0 && step.sequence_length() < run->openSequenceLength;
+  return run && steps.size() >= kLeastSteps &&
+         std::all_of(steps.begin(), steps.end(), [&](const auto& step) {
+           return step.sequence_length() > 0 &&
+                  kLeastLongerSequence * step.sequence_length() <= run->openSequenceLength;
          });
 }
 
@@ -250,7 +256,8 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   finding.title = "Out of memory: the run ended " + whenText(store, finding);
   if (endedInFirstOptimizerStep(store)) {
     finding.where = phaseName(events::Phase::OptimizerStep);
-    finding.title += ", in the optimizer's step " + store.run()->optimizer + ".step()";
+    finding.title += ", in the optimizer's step" +
+                     (store.run()->optimizer.empty() ? "" : " (" + store.run()->optimizer + ')');
   }
   const std::string setting = settingText(store);
   // That of the training says nothing of an evaluation.

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,10 +32,10 @@ class GainAccount {
   bool advance(Findings& findings);
   /// What the host works in loops of reads, in ms a step: it is part of the findings about those.
   /// `phase`: the one that they are in, None outside of phases.
-  void noteLoopWork(events::Phase phase, double ms) { workOf(phase) += ms; }
+  void noteLoopWork(events::Phase phase, double ms);
   /// The same outside of phases, and in the phases that queue ops.
-  [[nodiscard]] double ownLoopWorkMs() const { return loopWorkMs_[0]; }
-  [[nodiscard]] double queueLoopWorkMs() const { return loopWorkMs_[1]; }
+  [[nodiscard]] double ownLoopWorkMs() const { return ownLoopWorkMs_; }
+  [[nodiscard]] double queueLoopWorkMs() const { return queueLoopWorkMs_; }
   /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
   [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 
@@ -56,9 +55,7 @@ class GainAccount {
   std::size_t nextNoted_ = 0;
   std::unique_ptr<GainEstimator> estimator_;  ///< of the first part
   std::optional<Gain> ofAll_;
-  double& workOf(events::Phase phase) { return loopWorkMs_[phase == events::Phase::None ? 0 : 1]; }
-
-  std::array<double, 2> loopWorkMs_{};
+  double ownLoopWorkMs_ = 0, queueLoopWorkMs_ = 0;
 };
 
 /// The steps that the rules for findings look at: all but the run's first, or those of them that
@@ -94,8 +91,8 @@ struct CheckedSteps {
   [[nodiscard]] Finding ofGrowth(FindingKind kind, double costBytes) const;
 };
 
-/// Whether the script trains with torch.autograd's anomaly detection, which slows forward too.
-[[nodiscard]] bool detectsAnomalies(const LiveStore& store);
+/// Whether a finding of this kind was added.
+[[nodiscard]] bool hasKind(const Findings& findings, FindingKind kind);
 /// Adds a finding for each op that falls back to the CPU, and lists the accepted ones apart.
 void findFallbacks(const CheckedSteps& steps, Findings& findings);
 /// Adds findings for unplanned waits for the device and for values that are read for logging in

@@ -176,6 +176,19 @@ void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) con
   findings.found.push_back(std::move(finding));
 }
 
+void GainAccount::noteLoopWork(events::Phase phase, double ms) {
+  using events::Phase;
+  if (phase == Phase::None) ownLoopWorkMs_ += ms;
+  if (phase == Phase::Forward || phase == Phase::Backward || phase == Phase::OptimizerStep) {
+    queueLoopWorkMs_ += ms;
+  }
+}
+
+bool hasKind(const Findings& findings, FindingKind kind) {
+  return std::any_of(findings.found.begin(), findings.found.end(),
+                     [kind](const Finding& each) { return each.kind == kind; });
+}
+
 bool GainAccount::advance(Findings& findings) {
   if (noted_.empty()) return false;
   if (!estimator_) {

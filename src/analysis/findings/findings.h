@@ -195,7 +195,7 @@ inline constexpr double kLeastGrowthPastSize = 1.25;
 /// The share of the steps' time, 0 to 1, that a script's own work in one place of them must take to
 /// be a finding where it is unknown whether the device waits for it.
 inline constexpr double kLeastOwnWorkShare = 0.4;
-/// The share of the samples, 0 to 1, with memory pressure that is a finding.
+/// The share of the time, 0 to 1, with memory pressure that is a finding.
 inline constexpr double kLeastPressureShare = 0.1;
 /// The share of the machine's memory, 0 to 1, that must go to swap during the steps to be a
 /// finding.
@@ -205,8 +205,8 @@ inline constexpr double kLeastSwapShare = 0.05;
 inline constexpr double kLeastSlowedShare = 0.1;
 /// The least share of the time since the first step, 0 to 1, and the least time, in ns, that
 /// evaluations or what lies outside of steps must take to be a finding: less is not what a user
-/// waits for. What comes back with every second step, or more often, is a cost of the steps: half
-/// of the share is enough, and no time is asked.
+/// waits for. What comes back with each step is a cost of the steps: half of the share is enough,
+/// and no time is asked.
 inline constexpr double kLeastRegionShare = 0.2;
 inline constexpr std::int64_t kLeastRegionNs = 200'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an

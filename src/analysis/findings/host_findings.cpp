@@ -309,7 +309,8 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
   if (text.empty()) return;
   finding.evidence += text;
   for (const LineAdvice& known : kLineAdvice) {
-    if (source.find(known.text) != std::string::npos) finding.advice = known.advice;
+    const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
+    if (!ofBatch && source.find(known.text) != std::string::npos) finding.advice = known.advice;
   }
   finding.advice = "at " + finding.line + ": " + finding.advice;
 }
@@ -376,7 +377,8 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
   // In a short step it is the op that is slow, and not what the script does.
-  if (steps.medianMs < kLeastIdleStepMs || detectsAnomalies(steps.store)) return false;
+  if (steps.medianMs < kLeastIdleStepMs) return false;
+  if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
@@ -400,6 +402,11 @@ void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& fi
   const bool loads = loadMs >= ownMs;
   const double costMs = loads ? loadMs : ownMs;
   if (costMs < kLeastOwnWorkShare * allMs) return;
+  // Where the host waits, the device is behind, and what the host does meanwhile costs little.
+  const double waitMs = steps.perStepMs(account.nsWhere([](const AccountRow& row) {
+    return row.activity == Activity::Wait && row.part.region == Region::Step;
+  }));
+  if (waitMs >= kLeastIdleShare * allMs) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
   finding.estimate = true;
   finding.where = loads ? std::string(phaseName(events::Phase::BatchAssembly)) : own.where;
@@ -419,11 +426,6 @@ void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& fi
   steps.gains.add(findings, std::move(finding), Gain{0, costMs / 2, costMs});
 }
 
-bool hasHostBound(const Findings& findings) {
-  return std::any_of(findings.found.begin(), findings.found.end(),
-                     [](const Finding& each) { return each.kind == FindingKind::HostBound; });
-}
-
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnWork& own,
                   std::size_t counted, Findings& findings) {
   const auto words = std::find_if(kWords.begin(), kWords.end(),
@@ -432,7 +434,8 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   if (words == kWords.end()) return;
   const bool ownWork = idle.cause == IdleCause::OwnWork;
   const bool queueing = idle.cause == IdleCause::Queueing;
-  if (queueing && detectsAnomalies(steps.store)) return;
+  // Anomaly detection slows forward too.
+  if (queueing && hasKind(findings, FindingKind::AnomalyDetection)) return;
   // What goes on in a loop of reads is a finding already.
   const double waitsMs = std::max(idle.p50.probable - (ownWork    ? steps.gains.ownLoopWorkMs()
                                                        : queueing ? steps.gains.queueLoopWorkMs()
@@ -507,7 +510,8 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
       continue;  // addSlowAssembly() uses measurements
     addIdleCause(steps, each, parts_->own, idle.steps.size(), findings);
   }
-  if (!hasHostBound(findings)) addLargeOwnWork(steps, parts_->own, findings);
+  const bool isSaid = spans || hasKind(findings, FindingKind::HostBound);
+  if (!isSaid) addLargeOwnWork(steps, parts_->own, findings);
   return false;
 }
 

@@ -318,7 +318,7 @@ void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findi
       steps.ofTime(chatty ? FindingKind::ChattyLogging : FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
-  if (finding.rare && use.isFineAtTimes) return;
+  if (use.isFineAtTimes && 20 * lost.steps.size() <= steps.records.size()) return;
   lost.describe(steps, finding, std::string(use.advice));
   if (use.isOne) finding.evidence += lost.linesText(steps.store);
   if (chatty) {
@@ -360,7 +360,10 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
 
 /// What to do about a loop of reads in a phase of a script.
 std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
-  if (phase == events::Phase::OptimizerStep) {
+  // Not of what a closure computes, which the optimizer calls.
+  const bool ofOptimizer = phase == events::Phase::OptimizerStep &&
+                           reads.worstSite(steps.store).text.find("step(") != std::string::npos;
+  if (ofOptimizer) {
     return "the optimizer reads values of its state one by one. Where they are the step counters, "
            "they lie on the device, as after a checkpoint was loaded there: once after "
            "load_state_dict(), for state in optimizer.state.values(): state[\"step\"] = "
@@ -399,14 +402,15 @@ void addLoop(const CheckedSteps& steps, events::Phase phase, const ReadLoop& loo
       steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
   const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
                                                    static_cast<double>(loop.lost.steps.size())));
-  finding.title =
-      std::string(phase == events::Phase::OptimizerStep ? "The optimizer reads in a loop: "
-                                                        : "Reads in a loop: ") +
-      std::to_string(aStep) + " times a step the host waits for values, which takes " +
-      costText(loopMs);
+  finding.title = std::string(phase == events::Phase::OptimizerStep
+                                  ? "Reads in a loop in the optimizer's step: "
+                                  : "Reads in a loop: ") +
+                  std::to_string(aStep) + " times a step the host waits for values, which takes " +
+                  costText(loopMs);
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
-  if (phase == events::Phase::Backward && detectsAnomalies(steps.store)) {
+  const auto& run = steps.store.run();
+  if (phase == events::Phase::Backward && run && !run->anomalyLine.empty()) {
     nameAnomalyDetection(steps, finding);
   }
   steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
@@ -427,10 +431,6 @@ std::string switchesText(const PathSummary& paths) {
 }
 
 }  // namespace
-
-bool detectsAnomalies(const LiveStore& store) {
-  return store.run() && !store.run()->anomalyLine.empty();
-}
 
 void findFallbacks(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "analysis/account/memory_account.h"
@@ -43,11 +44,13 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
-/// How many times as much the last quarter of values is as the first, by their medians.
+/// How many times as much the last quarter of values is as the first, by their medians; infinite
+/// if the first is 0.
 double riseOf(const std::vector<double>& values) {
   const auto quarter = static_cast<std::ptrdiff_t>((values.size() + 3) / 4);
   const double first = medianOf({values.begin(), values.begin() + quarter});
-  return first > 0 ? medianOf({values.end() - quarter, values.end()}) / first : 0;
+  return first > 0 ? medianOf({values.end() - quarter, values.end()}) / first
+                   : std::numeric_limits<double>::infinity();
 }
 
 /// Whether memory grows no faster than the batches do, whose samples and lengths are known: then
@@ -59,7 +62,8 @@ bool isOfLargerBatches(const CheckedSteps& steps, const std::vector<Point>& poin
                     std::max(static_cast<double>(record.sequence_length()), 1.0));
   }
   for (const Point& point : points) bytes.push_back(point.y);
-  return riseOf(bytes) < kLeastGrowthPastSize * riseOf(sizes);
+  const double larger = riseOf(sizes);
+  return std::isfinite(larger) && larger > 1 && riseOf(bytes) < kLeastGrowthPastSize * larger;
 }
 
 std::string bytesText(double bytes) {

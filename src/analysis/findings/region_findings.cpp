@@ -93,9 +93,8 @@ constexpr std::array<TakerWords, kTakers> kOtherWords = {
 
 /// Of calls that come with each step, as those that act in an environment.
 constexpr std::string_view kActAdvice =
-    "where a call needs the result of the one before, as in reinforcement learning: call the model "
-    "for several environments at once, or call a copy of it on the CPU, which waits for nothing; a "
-    "small model may train faster there too. Else call it less often";
+    "; where a call needs the result of the one before, as in reinforcement learning, call the "
+    "model for several environments at once, or a copy of it on the CPU, which waits for nothing";
 
 /// What the fix of a share gains, in ns, of a region that takes `ns`: loading can be done while
 /// the rest goes on, by one worker or by many; a wait ends no earlier than the work that it waits
@@ -133,7 +132,11 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
   const bool evaluates = region == Region::Evaluation;
-  const bool isEachStep = evaluates && 2 * visits >= steps.records.size();
+  // Without a loader: where a step is an epoch, an evaluation may follow each.
+  const bool isEachStep =
+      evaluates &&
+      static_cast<double>(visits) >= kEveryStepShare * static_cast<double>(steps.records.size()) &&
+      shares[static_cast<std::size_t>(Taker::Loading)].ns == 0;
   const double leastShare = isEachStep ? kLeastRegionShare / 2 : kLeastRegionShare;
   if (share < leastShare || (ns < kLeastRegionNs && !isEachStep)) return;
   const auto most = std::max_element(shares.begin(), shares.end(),
@@ -153,9 +156,8 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
       formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
       " since the first step: " + sharesText(shares);
-  finding.advice = isEachStep && taker != Taker::Fallbacks && taker != Taker::Loading
-                       ? kActAdvice
-                       : words.advice;
+  finding.advice = words.advice;
+  if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;
   const AccountRow& largest = *most->largest;
   const LiveStore& store = steps.store;
   finding.where = partText(store, largest.part);

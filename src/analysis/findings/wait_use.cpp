@@ -128,7 +128,7 @@ constexpr std::array kRows = {
          "training"}},
     // Tensors that go to the CPU.
     Row{[](const WaitCase& wait) {
-          return hasAny(wait.site.text, {"save(", "save_pretrained("});
+          return copiesTensor(wait) && hasAny(wait.site.text, {"save(", "save_pretrained("});
         },
         {FindingKind::SyncPoint, "tensors are saved, which copies them to the CPU",
          "save a checkpoint only every few hundred steps", false, true, true}},

@@ -30,7 +30,7 @@ struct WaitUse {
   std::string_view advice;
   bool isLog = false;          ///< values for a log or a metric, which the step does not need
   bool isOne = false;          ///< all lines of this use are one finding, as they have one cause
-  bool isFineAtTimes = false;  ///< no finding where only few steps wait
+  bool isFineAtTimes = false;  ///< no finding where only one step in twenty waits, or fewer
 };
 
 /// Whether the text of a line decides something by a value: "if mask.any():".
