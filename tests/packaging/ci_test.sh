@@ -58,7 +58,7 @@ outcome() {
   attempt .ci/run -R wire
   [[ $out == *"preset ci, werror 1, arguments -R wire"* ]] || broken "tests/run was not called with that preset and those arguments"
   [[ $out == *linked* ]] || broken "the link was not called"
-  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 240 tests " ] ||
+  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 tests " ] ||
     broken "all stages, in their order: $(cat calls)"
   local name
   for name in set-up configure build lint tests link all; do

@@ -13,9 +13,11 @@ line each.
   samples_a_step      the batch by which samples/s were counted, within 15 %
   stderr              what Highwater or the program must say on stderr
   any_in_report, never_in_report   what the text of the report must say, or may not
+  by_time             it depends on which is the slower, the host or the device
   known_wrong         why Highwater does not do so yet, or not each time: then the case is skipped where it is wrong
 Of each program that ends well, what was recorded of its waits must be the simulated device's own account of them, the
-ledger. A case that is wrong is recorded once more: another program may have had the machine's cores.
+ledger. What a case says of time (by_time) is wrong where other programs have the machine's cores, as the simulated
+device works on them: of these a tenth may be wrong, of the others none.
 """
 import json
 import os
@@ -80,6 +82,12 @@ def wrong_waits(recording, ledger):
 
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
 class Cases(Recording):
+    judged, wrong_by_time = 0, []
+
+    def test_z_most_are_right(self):
+        """After the others, by its name."""
+        self.assertLessEqual(10 * len(self.wrong_by_time), max(self.judged, 10), self.wrong_by_time)
+
     def run_program(self, arguments, variables, folder, alone):
         """Records `python <arguments>`. Returns its exit code and all that was written to stderr."""
         command = [PYTHON, *(each.replace("{tmp}", self.folder) for each in arguments)]
@@ -111,7 +119,7 @@ class Cases(Recording):
         if code == 0:
             yield from wrong_waits(self.path, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
-        if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "known_wrong"}:
+        if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "by_time", "known_wrong"}:
             return
         text = self.report_as("--json")
         if not text:
@@ -143,11 +151,15 @@ def add_cases():
         groups = json.load(file)
     for group, cases in groups.items():
         for name, case in cases.items():
-            def test(self, folder=os.path.join(CASES, group), case=case):
+            def test(self, folder=os.path.join(CASES, group), case=case, name=name):
                 wrong = list(self.wrong(folder, case))
                 if wrong and "known_wrong" in case:
                     self.skipTest(case["known_wrong"])
-                wrong = wrong and list(self.wrong(folder, case))
+                if case.get("by_time"):
+                    Cases.judged += 1
+                    if wrong:
+                        Cases.wrong_by_time.append(name)
+                        self.skipTest("wrong this time: " + "; ".join(wrong))
                 self.assertFalse(wrong, "\n" + "\n".join(wrong))
             test = installed(case["needs"])(test) if "needs" in case else test
             setattr(Cases, f"test_{group}_{name}", test)
