@@ -206,6 +206,7 @@ bool hasLongGaps(const CheckedSteps& steps, const TimeRange& range, std::int64_t
 
 void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
+  if (isUnobserved(store)) return;  // evaluations are not told from anything else
   TimeRange range = steps.firstToLast();
   if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
   const TimeAccount account = accountTime(store, range);
