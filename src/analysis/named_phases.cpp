@@ -59,7 +59,8 @@ std::string_view phaseNamingHint(const LiveStore& store, const RunSummary& summa
   if (!store.ownScript() || shareOutsidePhases(summary) < kMuchOutside || namesPhases(store)) {
     return {};
   }
-  return "To see what it is, name parts of the script: with highwater.phase(\"augment\"):";
+  return "To see what it is, put a part of the script into a with highwater.phase(\"augment\") "
+         "block";
 }
 
 }  // namespace highwater::analysis

@@ -273,6 +273,7 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   } else if (const std::string exit = processExitText(end); !exit.empty()) {
     finding.evidence += "; the process ended with " + exit;
   }
+  if (!finding.line.empty()) finding.evidence += "; at " + finding.line;
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
   findings.found.push_back(std::move(finding));

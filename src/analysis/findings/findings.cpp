@@ -369,6 +369,25 @@ struct FindingsCheck::Parts {
     all = {std::min(all.low, waitsMs), std::min(all.estimate, waitsMs), std::min(all.high, highMs)};
   }
 
+  /// Of a run that ran out of memory because it grew, that is the cause; and that its memory was
+  /// near the limit is clear.
+  void settleOutOfMemory() {
+    auto& found = findings.found;
+    const auto end = std::find_if(found.begin(), found.end(), [](const Finding& each) {
+      return each.kind == FindingKind::OutOfMemory;
+    });
+    if (end == found.end()) return;
+    const auto growth = std::find_if(found.begin(), found.end(), [](const Finding& each) {
+      return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::MemoryJumps ||
+             each.kind == FindingKind::DriverGrowth || each.kind == FindingKind::ShapeGrowth;
+    });
+    if (growth != found.end()) {
+      end->advice = "memory grows while the training goes on: mend that first (" + growth->title +
+                    "); a smaller batch would only end later";
+    }
+    std::erase_if(found, [](const Finding& each) { return each.kind == FindingKind::NearLimit; });
+  }
+
   void finish() {
     // A value that is read at times, as the advice says, is no problem.
     double stepsMs = 0;
@@ -380,6 +399,7 @@ struct FindingsCheck::Parts {
       return each.gainMs ? each.gainMs->estimate < leastMs : each.count == 1;
     });
     addGainOfAll();
+    settleOutOfMemory();
     std::stable_sort(findings.found.begin(), findings.found.end(),
                      [](const Finding& a, const Finding& b) {
                        return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;

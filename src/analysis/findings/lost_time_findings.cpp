@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -234,16 +235,34 @@ class WaitReader {
     if (isUnplanned(wait)) waits_.push_back(span.event);
   }
 
+  /// The waits that are reads of a loop, as a test of a wait: those of call sites that the part
+  /// reads at twice or more, if they are enough, or else all of its reads.
+  [[nodiscard]] std::function<bool(const events::SyncPoint&)> loopReads() const {
+    std::map<CallSiteId, std::size_t> reads;
+    std::size_t count = 0, again = 0;
+    for (const std::uint32_t index : waits_) {
+      const events::SyncPoint& wait = store_.syncPoints()[index];
+      if (!isScalarRead(wait)) continue;
+      ++count;
+      const std::size_t ofSite = ++reads[wait.call_site()];
+      again += ofSite == 2 ? 2 : ofSite > 2 ? 1 : 0;
+    }
+    if (count < kLeastLoopReads) return [](const auto&) { return false; };
+    if (again < kLeastLoopReads) return isScalarRead;
+    return [reads](const events::SyncPoint& wait) {
+      return isScalarRead(wait) && reads.at(wait.call_site()) > 1;
+    };
+  }
+
   /// Counts the waits of a part of a step, which the walk has left.
   void endPart() {
-    const auto count = static_cast<std::size_t>(std::count_if(
-        waits_.begin(), waits_.end(),
-        [this](std::uint32_t each) { return isScalarRead(store_.syncPoints()[each]); }));
-    const bool isLoop = count >= kLeastLoopReads && part_.phase != events::Phase::LossRead;
+    const bool mayLoop = waits_.size() >= kLeastLoopReads && part_.phase != events::Phase::LossRead;
+    const std::function<bool(const events::SyncPoint&)> isOfLoop =
+        mayLoop ? loopReads() : [](const events::SyncPoint&) { return false; };
     std::optional<TimeRange> range;
     for (const std::uint32_t index : waits_) {
       const events::SyncPoint& wait = store_.syncPoints()[index];
-      const bool inLoop = isLoop && isScalarRead(wait);
+      const bool inLoop = isOfLoop(wait);
       LostTime& lost = inLoop ? loops[part_.phase].lost : ofCaller(wait);
       lost.add(store_, wait, index, wait.bytes());
       lost.kind = wait.kind();

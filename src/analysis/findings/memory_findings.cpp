@@ -141,9 +141,9 @@ Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
     finding.evidence = "; the median step adds " + bytesText(growth.medianBytes);
   }
   finding.advice =
-      "look for tensors that outlive their step: a loss in a list keeps its graph (store "
-      "loss.item() "
-      "or loss.detach()), and so does retain_graph";
+      "look for tensors that outlive their step, as in a list: a loss keeps its graph, unless it "
+      "is "
+      "detached, and so does retain_graph; what serves a metric can be summed up on the device";
   return finding;
 }
 
