@@ -186,10 +186,10 @@ void addOpParts(const LiveStore& store, QJsonObject& report) {
 void addGrowthLine(const LiveStore& store, TextTable& head) {
   const std::optional<MemoryGrowth> growth = analysis::memoryGrowth(store);
   if (!growth) return;
-  head.add({"Growth", "current at the end of a step: " + signedBytes(growth->medianBytes) +
-                          " a step (median of " + std::to_string(growth->pairs) +
-                          " pairs of equal shape), " + signedBytes(growth->slopeBytes) +
-                          " over the whole run"});
+  head.add({"Growth", "current at the end of a step: " + signedBytes(growth->slopeBytes) +
+                          " a step over the whole run; " + signedBytes(growth->medianBytes) +
+                          " from one step to the next (median of " + std::to_string(growth->pairs) +
+                          " pairs of equal shape)"});
 }
 
 std::string opSections(const LiveStore& store, std::size_t width) {
