@@ -9,11 +9,6 @@
 #include "models/qt_text.h"
 
 namespace highwater::models {
-namespace {
-
-const QString kUnknown = QStringLiteral("–");
-
-}  // namespace
 
 NowModel::NowModel(const analysis::LiveStore* store, QObject* parent)
     : ValueRows(parent), store_(store) {
@@ -26,26 +21,22 @@ void NowModel::setShort(bool on) {
 }
 
 void NowModel::refresh() {
-  setRows(rows());
-}
-
-std::vector<NowModel::Row> NowModel::rows() const {
   std::vector<Row> rows;
   addMemory(rows);
   addGpu(rows);
   addSystem(rows);
   addSteps(rows);
-  return rows;
+  setRows(std::move(rows));
 }
 
 void NowModel::addMemory(std::vector<Row>& rows) const {
   const auto& memory = store_->memory();
-  Row current{tr("Current allocated"), kUnknown, tr("Memory of live tensors")};
-  Row driver{tr("Driver allocated"), kUnknown,
+  Row current{tr("Current allocated"), kNoValue, tr("Memory of live tensors")};
+  Row driver{tr("Driver allocated"), kNoValue,
              tr("Memory that the Metal driver holds, including caches")};
-  Row recommended{tr("Recommended max"), kUnknown,
+  Row recommended{tr("Recommended max"), kNoValue,
                   tr("The working set that the device recommends")};
-  Row share{tr("Of recommended"), kUnknown,
+  Row share{tr("Of recommended"), kNoValue,
             tr("Driver allocated as a share of the recommended max")};
   if (!memory.timesNs.empty()) {
     const std::size_t last = memory.timesNs.size() - 1;
@@ -86,8 +77,7 @@ void NowModel::addSystem(std::vector<Row>& rows) const {
   const events::Pressure pressure = system.pressure[last];
   if (pressure == events::Pressure::Warning || pressure == events::Pressure::Critical) {
     const std::string_view word = pressureName(pressure);
-    rows.push_back({tr("Memory pressure"),
-                    QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
+    rows.push_back({tr("Memory pressure"), text(word),
                     tr("Of the whole system, including other applications")});
   }
   if (system.swapUsed[last] > 0) {
@@ -107,8 +97,7 @@ void NowModel::addMachine(std::vector<Row>& rows) const {
   const events::ThermalState state = machine.thermal[last];
   if (state > events::ThermalState::Nominal) {
     const std::string_view word = thermalStateName(state);
-    rows.push_back({tr("Thermal state"),
-                    QString::fromUtf8(word.data(), static_cast<qsizetype>(word.size())),
+    rows.push_back({tr("Thermal state"), text(word),
                     state >= events::ThermalState::Serious
                         ? tr("The machine is hot: the system slows processors and GPU down")
                         : tr("The machine is warmer than usual, and not slowed down yet")});
@@ -121,15 +110,15 @@ void NowModel::addMachine(std::vector<Row>& rows) const {
 
 void NowModel::addSteps(std::vector<Row>& rows) const {
   const auto& records = store_->steps().records;
-  Row peak{tr("Last current peak"), kUnknown, {}};
-  Row scope{tr("Of steps"), kUnknown,
+  Row peak{tr("Last current peak"), kNoValue, {}};
+  Row scope{tr("Of steps"), kNoValue,
             tr("Step time and throughput are those of the newest steps, at most %1, and of none "
                "from before the last change of a setting")
                 .arg(kRecentSteps)};
-  Row time{tr("Step time p50 / p95"), kUnknown, scope.tip};
-  Row rate{tr("Throughput, mean"), kUnknown, scope.tip};
-  Row loss{tr("Loss"), kUnknown, tr("Last value read")};
-  Row accuracy{tr("Held-out accuracy"), kUnknown, tr("Of the last evaluation")};
+  Row time{tr("Step time p50 / p95"), kNoValue, scope.tip};
+  Row rate{tr("Throughput, mean"), kNoValue, scope.tip};
+  Row loss{tr("Loss"), kNoValue, tr("Last value read")};
+  Row accuracy{tr("Held-out accuracy"), kNoValue, tr("Of the last evaluation")};
   if (!records.empty()) {
     const auto& last = records.back();
     if (store_->hasMemoryCounters()) {

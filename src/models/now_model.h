@@ -25,7 +25,6 @@ class NowModel final : public ValueRows {
   void setShort(bool on);
 
  private:
-  [[nodiscard]] std::vector<Row> rows() const;
   void addMemory(std::vector<Row>& rows) const;
   void addGpu(std::vector<Row>& rows) const;
   void addSystem(std::vector<Row>& rows) const;

@@ -4,9 +4,7 @@
 
 #include "core/names.h"
 #include "core/units.h"
-#include "models/column_look.h"
 #include "models/op_totals_model.h"
-#include "models/plain_tip.h"
 #include "models/qt_text.h"
 
 namespace highwater::models {
@@ -26,19 +24,28 @@ bool isEarlier(const SearchModel::Hit& a, const SearchModel::Hit& b) {
 }
 
 QString stepsText(std::uint32_t first, std::uint32_t last) {
-  if (first == 0) return QStringLiteral("–");
+  if (first == 0) return kNoValue;
   return first == last ? SearchModel::tr("step %1").arg(first)
                        : SearchModel::tr("steps %1–%2").arg(first).arg(last);
 }
 
 }  // namespace
 
-bool SearchModel::isText(int column) {
-  return column != kHits;
-}
-
 SearchModel::SearchModel(const analysis::LiveStore* store, const LogModel* log, QObject* parent)
-    : KeptRowsModel(parent), store_(store), log_(log), search_(store) {
+    : ColumnModel(parent), store_(store), log_(log), search_(store) {
+  const auto shown = [](const Row& row) { return row.text; };
+  setColumns(Columns{
+      {.head = tr("Match"), .text = shown, .cellTip = shown},
+      {.head = tr("Found in"), .text = [this](auto& row) { return foundIn(row); }},
+      {.head = tr("Hits"),
+       .text = [](auto& row) { return QString::number(row.match.hits()); },
+       .number = [](auto& row) { return double(row.match.hits()); }},
+      {.head = tr("Where"),
+       .text = [this](auto& row) { return where(row); },
+       .number =
+           [](auto& row) { return double(row.match.events > 0 ? row.match.first.timeNs : -1); },
+       .isText = true},
+  });
   goOn_.setSingleShot(true);
   goOn_.setInterval(0);
   connect(&goOn_, &QTimer::timeout, this, &SearchModel::refresh);
@@ -59,9 +66,7 @@ void SearchModel::startOver() {
                     ? analysis::StoreSearch::Predicate()
                     : [this](const std::string& name) { return isWanted(highwater::text(name)); });
   current_.reset();
-  beginResetModel();
-  rows_.clear();
-  endResetModel();
+  resetRows({});
   find();
   emit currentChanged();
 }
@@ -102,7 +107,7 @@ void SearchModel::filterHits() {
   }
 }
 
-SearchModel::Row SearchModel::rowOf(const SearchMatch& match) const {
+SearchRow SearchModel::rowOf(const SearchMatch& match) const {
   Row row;
   row.place = match.place;
   row.match = match;
@@ -154,7 +159,7 @@ void SearchModel::showRows() {
     };
     return hits(a) > hits(b);
   });
-  replaceRows(rows_, std::move(rows), [](const Row& row) {
+  replaceRows(std::move(rows), [](const Row& row) {
     const std::uint64_t id =
         row.place == Place::kLog ? static_cast<std::uint64_t>(row.log) : row.match.id;
     const auto event = row.place == Place::kOps ? static_cast<std::uint64_t>(row.match.event) : 0;
@@ -231,7 +236,7 @@ int SearchModel::currentRow() const {
     case FoundEvent::kMarker:
       break;
   }
-  const auto found = std::find_if(rows_.begin(), rows_.end(), [&](const Row& row) {
+  return firstRow([&](const Row& row) {
     switch (row.place) {
       case Place::kOps:
         return row.match.event == hit.event && row.match.id == op;
@@ -246,26 +251,17 @@ int SearchModel::currentRow() const {
     }
     return false;
   });
-  return found == rows_.end() ? -1 : static_cast<int>(found - rows_.begin());
 }
 
 std::optional<SearchModel::Hit> SearchModel::firstOf(int row) const {
-  const Row& of = rows_[static_cast<std::size_t>(row)];
+  const Row& of = rows()[static_cast<std::size_t>(row)];
   return of.match.events > 0 ? std::optional(of.match.first) : std::nullopt;
 }
 
 int SearchModel::logRowOf(int row) const {
-  const Row& of = rows_[static_cast<std::size_t>(row)];
+  const Row& of = rows()[static_cast<std::size_t>(row)];
   const bool same = of.log >= 0 && log_->index(of.log).data().toString() == of.text;
   return same ? of.log : -1;
-}
-
-int SearchModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int SearchModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
 }
 
 QString SearchModel::foundIn(const Row& row) const {
@@ -292,32 +288,15 @@ QString SearchModel::foundIn(const Row& row) const {
 }
 
 QString SearchModel::where(const Row& row) const {
-  if (row.match.events == 0) return QStringLiteral("–");
+  if (row.match.events == 0) return kNoValue;
   if (row.match.firstStep == 0) {
     return highwater::text(formatRunTime(row.match.first.timeNs, 1));
   }
   return stepsText(row.match.firstStep, row.match.lastStep);
 }
 
-QVariant SearchModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount()) return {};
-  const Row& row = rows_[static_cast<std::size_t>(index.row())];
-  const int column = index.column();
+QVariant SearchModel::rowData(const Row& row, int role) const {
   switch (role) {
-    case Qt::DisplayRole:
-      return column == kMatch     ? row.text
-             : column == kFoundIn ? foundIn(row)
-             : column == kHits    ? QString::number(row.match.hits())
-                                  : where(row);
-    case Qt::ToolTipRole:
-      return column == kMatch ? plainTip(row.text) : QVariant();
-    case Qt::TextAlignmentRole:
-      return columnAlignment(isText(column));
-    case OpTotalsModel::kSortRole:
-      return column == kHits ? QVariant(qulonglong(row.match.hits()))
-             : column == kWhere
-                 ? QVariant(qlonglong(row.match.events > 0 ? row.match.first.timeNs : -1))
-                 : data(index, Qt::DisplayRole);
     case kPlaceRole:
       return static_cast<int>(row.place);
     case kEventRole:
@@ -332,22 +311,6 @@ QVariant SearchModel::data(const QModelIndex& index, int role) const {
       return row.foundAt;
     default:
       return {};
-  }
-}
-
-QVariant SearchModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) return {};
-  if (const QVariant look = columnHeader(isText(section), role); look.isValid()) return look;
-  if (role != Qt::DisplayRole) return {};
-  switch (section) {
-    case kMatch:
-      return tr("Match");
-    case kFoundIn:
-      return tr("Found in");
-    case kHits:
-      return tr("Hits");
-    default:
-      return tr("Where");
   }
 }
 

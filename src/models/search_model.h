@@ -7,23 +7,32 @@
 #include <vector>
 
 #include "analysis/search.h"
-#include "models/kept_rows.h"
+#include "models/column_model.h"
 #include "models/log_model.h"
 
 namespace highwater::models {
 
+/// A row of SearchModel: a match and how it is shown.
+struct SearchRow {
+  analysis::SearchPlace place = analysis::SearchPlace::kOps;
+  analysis::SearchMatch match;  ///< of a log line only `text` is used
+  int log = -1;                 ///< row of the log
+  QString text;                 ///< as shown
+  int foundAt = 0;
+};
+
 /// A search over a run: its matches as rows of a table, its hits on the timeline by time, and the
 /// current one. Case does not matter. The matches of a place that was switched off are missing,
 /// but they are counted.
-class SearchModel final : public KeptRowsModel {
+class SearchModel final : public ColumnModel<SearchRow> {
   Q_OBJECT
 
  public:
   using Place = analysis::SearchPlace;
   using Hit = analysis::SearchHit;
 
-  enum Column { kMatch, kFoundIn, kHits, kWhere, kColumns };
-  /// Extra roles of the column kMatch, beyond those of OpTotalsModel.
+  enum Column { kMatch, kFoundIn, kHits, kWhere };
+  /// Extra roles, beyond those of TableModel.
   enum Role {
     kPlaceRole = Qt::UserRole + 101,  ///< the Place as an int
     kEventRole,                       ///< the analysis::FoundEvent as an int
@@ -73,12 +82,6 @@ class SearchModel final : public KeptRowsModel {
   /// the log has removed since.
   [[nodiscard]] int logRowOf(int row) const;
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation,
-                      int role = Qt::DisplayRole) const override;
-
  signals:
   /// Text, hits or counts have changed.
   void changed();
@@ -86,15 +89,9 @@ class SearchModel final : public KeptRowsModel {
   void currentChanged();
 
  private:
-  /// Whether a column holds texts rather than numbers.
-  [[nodiscard]] static bool isText(int column);
-  struct Row {
-    Place place = Place::kOps;
-    analysis::SearchMatch match;  ///< of a log line only `text` is used
-    int log = -1;                 ///< row of the log
-    QString text;                 ///< as shown
-    int foundAt = 0;
-  };
+  using Row = SearchRow;
+
+  [[nodiscard]] QVariant rowData(const Row& row, int role) const override;
   [[nodiscard]] bool isWanted(const QString& name) const;
   [[nodiscard]] Row rowOf(const analysis::SearchMatch& match) const;
   void find();
@@ -110,7 +107,6 @@ class SearchModel final : public KeptRowsModel {
   analysis::StoreSearch search_;
   std::size_t mostAtOnce_ = 200'000;  ///< some ten milliseconds
   QTimer goOn_;
-  std::vector<Row> rows_;
   std::vector<Hit> some_;  ///< the hits of the shown places, unless all are shown
   std::array<std::uint64_t, analysis::kSearchPlaces> counts_{};
   std::array<bool, analysis::kSearchPlaces> shown_{true, true, true, true, true};

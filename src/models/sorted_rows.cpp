@@ -1,12 +1,11 @@
 #include "models/sorted_rows.h"
 
-#include "models/op_totals_model.h"
 #include "models/step_model.h"
 
 namespace highwater::models {
 
 SortedRows::SortedRows(QObject* parent) : QSortFilterProxyModel(parent) {
-  setSortRole(OpTotalsModel::kSortRole);
+  setSortRole(TableModel::kSortRole);
   setSortCaseSensitivity(Qt::CaseInsensitive);
 }
 
@@ -33,8 +32,8 @@ void SortedRows::setSourceModel(QAbstractItemModel* model) {
 bool SortedRows::lessThan(const QModelIndex& left, const QModelIndex& right) const {
   // A run may have a million steps, and QVariants would take most of the time of a sort.
   if (steps_) {
-    return steps_->sortKey(left.row(), left.column()) <
-           steps_->sortKey(right.row(), right.column());
+    return steps_->sortNumber(left.row(), left.column()) <
+           steps_->sortNumber(right.row(), right.column());
   }
   return QSortFilterProxyModel::lessThan(left, right);
 }
@@ -51,8 +50,7 @@ bool SortedRows::filterAcceptsRow(int row, const QModelIndex& parent) const {
   for (int column = 0; column < source.columnCount(parent); ++column) {
     const QModelIndex cell = source.index(row, column, parent);
     // Numbers have numeric sort keys, so a text is a name or a place.
-    if (holds(cell.data(OpTotalsModel::kSortRole)) ||
-        holds(cell.data(OpTotalsModel::kOpNameRole))) {
+    if (holds(cell.data(TableModel::kSortRole)) || holds(cell.data(TableModel::kOpNameRole))) {
       return true;
     }
   }

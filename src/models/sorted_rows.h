@@ -6,7 +6,7 @@ namespace highwater::models {
 
 class StepModel;
 
-/// A proxy model that sorts a table by OpTotalsModel::kSortRole, also while its values change, and
+/// A proxy model that sorts a table by TableModel::kSortRole, also while its values change, and
 /// filters it by the names of ops and places.
 class SortedRows final : public QSortFilterProxyModel {
   Q_OBJECT

@@ -5,13 +5,70 @@
 
 #include "analysis/whole_steps.h"
 #include "core/units.h"
-#include "models/column_look.h"
-#include "models/op_totals_model.h"
+#include "models/qt_text.h"
 
 namespace highwater::models {
 
 StepModel::StepModel(const analysis::LiveStore* store, QObject* parent)
-    : QAbstractTableModel(parent), store_(store) {
+    : ColumnModel(parent), store_(store) {
+  const auto numberOrNone = [](std::uint32_t value) {
+    return value == 0 ? kNoValue : QString::number(value);
+  };
+  setColumns(Columns{
+      {.head = tr("Step"),
+       .text = [](auto& step) { return QString::number(step.step()); },
+       .number = [](auto& step) { return double(step.step()); }},
+      {.head = tr("Time ms"),
+       .tip = tr("The host's time: while the device works on a step, the host is at later ones"),
+       .text = [](auto& step) { return QString::number(toMs(step.duration_ns()), 'f', 1); },
+       .number = [](auto& step) { return double(step.duration_ns()); }},
+      {.head = tr("Tokens/s"),
+       .tip = tr("Tokens of the step over the time that the device took for it; over the host's "
+                 "time where that is not known"),
+       .text =
+           [this](auto& step) {
+             const double rate = rateOf(step);
+             return std::isnan(rate) ? kNoValue : text(formatRate(rate));
+           },
+       .number =
+           [this](auto& step) {
+             const double rate = rateOf(step);
+             return std::isnan(rate) ? -1 : rate;
+           }},
+      {.head = tr("Loss"),
+       .text =
+           [this](auto& step) {
+             if (step.loss_read()) return QString::number(double(step.loss()), 'f', 4);
+             return store_->ownScript() ? kNoValue : tr("not read");
+           },
+       .number =
+           [](auto& step) {
+             constexpr double kInfinity = std::numeric_limits<double>::infinity();
+             if (!step.loss_read()) return -kInfinity;
+             // NaN has no order. A diverged training sorts as the largest loss.
+             return std::isnan(step.loss()) ? kInfinity : double(step.loss());
+           }},
+      {.head = tr("Peak current"),
+       .text =
+           [](auto& step) {
+             return text(formatBytes(step.peak_current_bytes())) +
+                    (step.peak_current_exact() ? QString() : tr(" sampled"));
+           },
+       .number = [](auto& step) { return double(step.peak_current_bytes()); },
+       .cellTip =
+           [](auto& step) {
+             return step.peak_current_exact() ? tr("The allocator's own peak of current allocated")
+                                              : tr("The largest sample of current allocated");
+           }},
+      {.head = tr("Batch"),
+       .tip = tr("Batch size, in samples"),
+       .text = [=](auto& step) { return numberOrNone(step.batch_size()); },
+       .number = [](auto& step) { return double(step.batch_size()); }},
+      {.head = tr("Length"),
+       .tip = tr("Sequence length, in tokens"),
+       .text = [=](auto& step) { return numberOrNone(step.sequence_length()); },
+       .number = [](auto& step) { return double(step.sequence_length()); }},
+  });
   refresh();
 }
 
@@ -24,152 +81,54 @@ void StepModel::refresh() {
   const auto& records = store_->steps().records;
   const auto [first, end] =
       range_ ? analysis::wholeStepsIn(*store_, *range_) : analysis::StepRows{0, records.size()};
-  const bool appended = rows_ > 0 && first == first_ && end >= first_ + rows_ &&
+  const bool appended = count_ > 0 && first == first_ && end >= first_ + count_ &&
                         records[first_].begin_ns() == firstBeginNs_ &&
-                        records[first_ + rows_ - 1].begin_ns() == lastBeginNs_;
-  if (appended && end == first_ + rows_) {
+                        records[first_ + count_ - 1].begin_ns() == lastBeginNs_;
+  if (appended && end == first_ + count_) {
     return;
   }
   if (appended) {
-    beginInsertRows({}, 0, static_cast<int>(end - first_ - rows_) - 1);
+    beginInsertRows({}, 0, static_cast<int>(end - first_ - count_) - 1);
   } else {
     beginResetModel();
   }
   first_ = first;
-  rows_ = end - first;
-  firstBeginNs_ = rows_ == 0 ? 0 : records[first].begin_ns();
-  lastBeginNs_ = rows_ == 0 ? 0 : records[end - 1].begin_ns();
+  count_ = end - first;
+  firstBeginNs_ = count_ == 0 ? 0 : records[first].begin_ns();
+  lastBeginNs_ = count_ == 0 ? 0 : records[end - 1].begin_ns();
   appended ? endInsertRows() : endResetModel();
 }
 
 std::size_t StepModel::recordOf(int row) const {
-  return first_ + rows_ - 1 - static_cast<std::size_t>(row);
+  return first_ + count_ - 1 - static_cast<std::size_t>(row);
 }
 
 int StepModel::rowOf(std::size_t record) const {
-  const bool shown = record >= first_ && record < first_ + rows_;
-  return shown ? static_cast<int>(first_ + rows_ - 1 - record) : -1;
+  const bool shown = record >= first_ && record < first_ + count_;
+  return shown ? static_cast<int>(first_ + count_ - 1 - record) : -1;
 }
 
 int StepModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_);
+  return parent.isValid() ? 0 : static_cast<int>(count_);
 }
 
-int StepModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
-}
-
-double StepModel::sortKey(int row, int column) const {
+const events::StepRecord* StepModel::rowAt(int row) const {
+  if (row < 0 || static_cast<std::size_t>(row) >= count_) return nullptr;
   const std::size_t record = recordOf(row);
-  if (record >= store_->steps().records.size()) return 0;
-  const events::StepRecord& step = store_->steps().records[record];
-  constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  switch (column) {
-    case kTimeMs:
-      return static_cast<double>(step.duration_ns());
-    case kTokensPerS: {
-      const double rate = store_->steps().tokensPerS[record];
-      return std::isnan(rate) ? -1 : rate;
-    }
-    case kLoss: {
-      if (!step.loss_read()) return -kInfinity;
-      // NaN has no order. A diverged training sorts as the largest loss.
-      const double loss = step.loss();
-      return std::isnan(loss) ? kInfinity : loss;
-    }
-    case kPeak:
-      return static_cast<double>(step.peak_current_bytes());
-    case kBatch:
-      return step.batch_size();
-    case kSequence:
-      return step.sequence_length();
-    default:
-      return step.step();
-  }
+  // The store may have been cleared since.
+  return record < store_->steps().records.size() ? &store_->steps().records[record] : nullptr;
 }
 
-QVariant StepModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid() || index.row() >= rowCount() ||
-      recordOf(index.row()) >= store_->steps().records.size()) {
-    return {};
-  }
-  if (role == Qt::TextAlignmentRole) {
-    return columnAlignment(/*isText=*/false);
-  }
-  const std::size_t record = recordOf(index.row());
-  const events::StepRecord& step = store_->steps().records[record];
-  if (role == Qt::ToolTipRole && index.column() == kPeak) {
-    return step.peak_current_exact() ? tr("The allocator's own peak of current allocated")
-                                     : tr("The largest sample of current allocated");
-  }
-  if (role == OpTotalsModel::kSortRole) {
-    return sortKey(index.row(), index.column());
-  }
-  if (role != Qt::DisplayRole) {
-    return {};
-  }
-  const QString unknown = QStringLiteral("–");
-  switch (index.column()) {
-    case kStep:
-      return QString::number(step.step());
-    case kTimeMs:
-      return QString::number(toMs(step.duration_ns()), 'f', 1);
-    case kTokensPerS:
-      return std::isnan(store_->steps().tokensPerS[record])
-                 ? unknown
-                 : QString::fromStdString(formatRate(store_->steps().tokensPerS[record]));
-    case kLoss:
-      return step.loss_read()      ? QString::number(double(step.loss()), 'f', 4)
-             : store_->ownScript() ? unknown
-                                   : tr("not read");
-    case kPeak:
-      return QString::fromStdString(formatBytes(step.peak_current_bytes())) +
-             (step.peak_current_exact() ? QString() : tr(" sampled"));
-    case kBatch:
-      return step.batch_size() == 0 ? unknown : QString::number(step.batch_size());
-    case kSequence:
-      return step.sequence_length() == 0 ? unknown : QString::number(step.sequence_length());
-    default:
-      return {};
-  }
+double StepModel::rateOf(const events::StepRecord& step) const {
+  const auto record = &step - store_->steps().records.data();
+  return store_->steps().tokensPerS[static_cast<std::size_t>(record)];
 }
 
 QVariant StepModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal || section < 0 || section >= kColumns) {
-    return {};
-  }
-  if (role == Qt::ToolTipRole && section == kTokensPerS) {
-    return tr(
-        "Tokens of the step over the time that the device took for it; over the host's time "
-        "where that is not known");
-  }
-  if (role == Qt::ToolTipRole && section == kTimeMs) {
-    return tr("The host's time: while the device works on a step, the host is at later ones");
-  }
-  if (role == Qt::ToolTipRole && section == kBatch) return tr("Batch size, in samples");
-  if (role == Qt::ToolTipRole && section == kSequence) return tr("Sequence length, in tokens");
-  if (const QVariant look = columnHeader(/*isText=*/false, role); look.isValid()) {
-    return look;
-  }
-  if (role != Qt::DisplayRole) {
-    return {};
-  }
-  switch (section) {
-    case kStep:
-      return tr("Step");
-    case kTimeMs:
-      return tr("Time ms");
-    case kTokensPerS:
-      return store_->rateUnit() == "tokens/s" ? tr("Tokens/s") : tr("Samples/s");
-    case kLoss:
-      return tr("Loss");
-    case kPeak:
-      return tr("Peak current");
-    case kBatch:
-      return tr("Batch");
-    default:
-      return tr("Length");
-  }
+  const bool isRate =
+      section == kTokensPerS && orientation == Qt::Horizontal && role == Qt::DisplayRole;
+  if (isRate && store_->rateUnit() != "tokens/s") return tr("Samples/s");
+  return ColumnModel::headerData(section, orientation, role);
 }
 
 }  // namespace highwater::models

@@ -1,22 +1,20 @@
 #pragma once
 
-#include <QAbstractTableModel>
-
 #include <optional>
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
+#include "models/column_model.h"
 
 namespace highwater::models {
 
-/// A table model with one row per finished step, newest first. Its data uses the roles of
-/// OpTotalsModel.
-class StepModel final : public QAbstractTableModel {
+/// A table model with one row per finished step, newest first.
+class StepModel final : public ColumnModel<events::StepRecord> {
   Q_OBJECT
 
  public:
-  /// The columns of the table; kColumns is their number.
-  enum Column { kStep, kTimeMs, kTokensPerS, kLoss, kPeak, kBatch, kSequence, kColumns };
+  /// The columns of the table.
+  enum Column { kStep, kTimeMs, kTokensPerS, kLoss, kPeak, kBatch, kSequence };
 
   /// Shows the steps of `store`, which is not owned and must outlive the model.
   explicit StepModel(const analysis::LiveStore* store, QObject* parent = nullptr);
@@ -31,20 +29,19 @@ class StepModel final : public QAbstractTableModel {
   /// does.
   [[nodiscard]] int rowOf(std::size_t record) const;
 
-  /// Returns the number that a cell sorts by; never NaN. 0 if the store no longer has the row.
-  [[nodiscard]] double sortKey(int row, int column) const;
-
   int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
   QVariant headerData(int section, Qt::Orientation orientation,
                       int role = Qt::DisplayRole) const override;
 
  private:
+  [[nodiscard]] const events::StepRecord* rowAt(int row) const override;
+  /// Tokens (or samples) per second of one of the store's step records; NaN where unknown.
+  [[nodiscard]] double rateOf(const events::StepRecord& step) const;
+
   const analysis::LiveStore* store_;
   std::optional<analysis::TimeRange> range_;
   std::size_t first_ = 0;  ///< the record of the last row
-  std::size_t rows_ = 0;
+  std::size_t count_ = 0;
   std::int64_t firstBeginNs_ = 0, lastBeginNs_ = 0;  ///< to detect whether steps were only appended
 };
 

@@ -3,19 +3,24 @@
 #include <optional>
 #include <vector>
 
-#include "models/kept_rows.h"
+#include "models/column_model.h"
 #include "tuning/sweep_notes.h"
 
 namespace highwater::models {
 
+/// A row of SweepModel: a setting and its place in the order of measuring, from 1.
+struct SweepRow {
+  std::size_t number = 0;
+  tuning::SweptSetting swept;
+};
+
 /// A table model of the settings that a sweep measured, in the order of measuring, and of those
-/// that it left out. Its data uses the roles of OpTotalsModel.
-class SweepModel final : public KeptRowsModel {
+/// that it left out.
+class SweepModel final : public ColumnModel<SweepRow> {
   Q_OBJECT
 
  public:
-  /// The columns of the table; kColumns is their number. kPredicted and kAtMost are of driver
-  /// memory, before it was measured.
+  /// The columns of the table. kPredicted and kAtMost are of driver memory, before it was measured.
   enum Column {
     kNumber,
     kSetting,
@@ -25,35 +30,19 @@ class SweepModel final : public KeptRowsModel {
     kError,
     kStepMs,
     kTokensPerS,
-    kWhy,
-    kColumns
+    kWhy
   };
 
-  using KeptRowsModel::KeptRowsModel;
+  explicit SweepModel(QObject* parent = nullptr);
 
   /// Shows the settings of a sweep; none without one.
   void refresh(const std::optional<tuning::RecordedSweep>& sweep);
   /// Precondition: the row exists.
   [[nodiscard]] tuning::Setting settingOf(int row) const;
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation,
-                      int role = Qt::DisplayRole) const override;
-
  private:
-  /// Whether a column holds texts rather than numbers.
-  [[nodiscard]] static bool isText(int column);
-  struct Row {
-    std::size_t number = 0;
-    tuning::SweptSetting swept;
-  };
+  [[nodiscard]] QString whyText(const tuning::SweptSetting& swept) const;
 
-  [[nodiscard]] QString cellText(const Row& row, int column) const;
-  [[nodiscard]] QVariant sortKey(const Row& row, int column) const;
-
-  std::vector<Row> rows_;
   std::optional<tuning::Setting> best_;
 };
 

@@ -4,7 +4,7 @@
 #include <QStringList>
 #include <numeric>
 
-#include "models/op_totals_model.h"
+#include "models/column_model.h"
 
 namespace highwater::models {
 namespace {
@@ -65,7 +65,7 @@ QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns) 
   for (int row = 0; row < model.rowCount(); ++row) {
     addLine([&](int column) {
       const QModelIndex cell = model.index(row, column);
-      const QVariant exported = cell.data(OpTotalsModel::kExportRole);
+      const QVariant exported = cell.data(TableModel::kExportRole);
       return exported.isValid() ? exported.toString() : cell.data().toString();
     });
   }

@@ -13,7 +13,7 @@ namespace highwater::models {
                               const std::vector<int>& columns = {});
 
 /// A table as CSV (RFC 4180): the names of the columns, and then the rows in the order of the
-/// model. Sizes are whole bytes and ops have their full names: see OpTotalsModel::kExportRole.
+/// model. Sizes are whole bytes and ops have their full names: see TableModel::kExportRole.
 [[nodiscard]] QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns = {});
 
 /// One field of CSV: quoted where it has to be. A text that a spreadsheet would take for a formula

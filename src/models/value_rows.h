@@ -1,34 +1,33 @@
 #pragma once
 
-#include <QAbstractTableModel>
-#include <QString>
 #include <vector>
+
+#include "models/column_model.h"
 
 namespace highwater::models {
 
+/// A row of ValueRows.
+struct NamedValue {
+  QString name, value, tip;
+};
+
 /// A table model of named values: one row per value, with columns for name and value.
-class ValueRows : public QAbstractTableModel {
+class ValueRows : public ColumnModel<NamedValue> {
   Q_OBJECT
 
  public:
-  /// The columns of the table; kColumns is their number.
-  enum Column { kName, kValue, kColumns };
-  struct Row {
-    QString name, value, tip;
-  };
+  /// The columns of the table.
+  enum Column { kName, kValue };
+  using Row = NamedValue;
 
-  explicit ValueRows(QObject* parent = nullptr) : QAbstractTableModel(parent) {}
+  explicit ValueRows(QObject* parent = nullptr);
   /// Shows these rows in place of those before.
-  void setRows(std::vector<Row> rows);
-
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation,
-                      int role = Qt::DisplayRole) const override;
+  void setRows(std::vector<Row> fresh) {
+    fresh.size() == rows().size() ? updateRows(std::move(fresh)) : resetRows(std::move(fresh));
+  }
 
  private:
-  std::vector<Row> rows_;
+  [[nodiscard]] QVariant rowData(const Row& row, int role) const override;
 };
 
 }  // namespace highwater::models

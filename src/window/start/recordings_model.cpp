@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "core/units.h"
-#include "models/plain_tip.h"
 #include "models/qt_text.h"
 #include "window/start/recordings_folder.h"
 
@@ -14,14 +13,37 @@ namespace highwater::window {
 
 using PreviewState = RecordingPreview::State;
 
-RecordingsModel::RecordingsModel(QObject* parent) : QAbstractTableModel(parent) {
+RecordingsModel::RecordingsModel(QObject* parent) : ColumnModel(parent) {
+  using models::kNoValue;
+  setColumns(Columns{
+      {.head = tr("Memory")},
+      {.head = tr("Name"),
+       .text = [](auto& row) { return QFileInfo(row.path).completeBaseName(); }},
+      {.head = tr("Date"),
+       .text =
+           [](auto& row) {
+             return row.begun.isValid() ? shownDate(row.begun, QDateTime::currentDateTime())
+                                        : QString();
+           }},
+      {.head = tr("Length"),
+       .text =
+           [](auto& row) {
+             return row.lengthNs < 0 ? kNoValue : text(formatRunTime(row.lengthNs, 0));
+           },
+       .isText = false},
+      {.head = tr("Device"), .text = [](auto& row) { return row.device; }},
+      {.head = tr("Size"),
+       .text =
+           [](auto& row) {
+             return row.state == PreviewState::kMissing ? kNoValue : bytesText(double(row.bytes));
+           },
+       .isText = false},
+  });
   connect(&reader_, &PreviewReader::ready, this, &RecordingsModel::take);
 }
 
 const RecordingPreview* RecordingsModel::known(const QString& path) const {
-  const auto found = std::find_if(rows_.begin(), rows_.end(),
-                                  [&](const RecordingPreview& each) { return each.path == path; });
-  return found == rows_.end() ? nullptr : &*found;
+  return rowAt(firstRow([&](const RecordingPreview& each) { return each.path == path; }));
 }
 
 void RecordingsModel::list(const QString& folder, const QStringList& others) {
@@ -32,7 +54,7 @@ void RecordingsModel::list(const QString& folder, const QStringList& others) {
   for (const QString& other : others) {
     if (!paths.contains(other)) paths << other;
   }
-  std::vector<RecordingPreview> rows;
+  std::vector<RecordingPreview> fresh;
   for (const QString& path : paths) {
     RecordingPreview row = fileFacts(path);
     const RecordingPreview* before = known(path);
@@ -42,81 +64,32 @@ void RecordingsModel::list(const QString& folder, const QStringList& others) {
         row.state != PreviewState::kMissing) {
       row = *before;
     }
-    rows.push_back(std::move(row));
+    fresh.push_back(std::move(row));
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) {
+  std::stable_sort(fresh.begin(), fresh.end(), [](const auto& a, const auto& b) {
     return a.changed.isValid() && (!b.changed.isValid() || a.changed > b.changed);
   });
-  if (rows.size() > kMostFiles) rows.resize(kMostFiles);
-  beginResetModel();
-  rows_ = std::move(rows);
-  endResetModel();
+  if (fresh.size() > kMostFiles) fresh.resize(kMostFiles);
+  resetRows(std::move(fresh));
   QStringList unread;
-  for (const RecordingPreview& each : rows_) {
+  for (const RecordingPreview& each : rows()) {
     if (each.state == PreviewState::kUnread && each.bytes <= kMostBytes) unread << each.path;
   }
   reader_.read(unread);
 }
 
 void RecordingsModel::take(const RecordingPreview& preview) {
-  for (std::size_t i = 0; i < rows_.size(); ++i) {
-    if (rows_[i].path != preview.path) continue;
-    rows_[i] = preview;
-    const int row = static_cast<int>(i);
-    emit dataChanged(index(row, 0), index(row, kColumns - 1));
-  }
+  const int row = firstRow([&](const RecordingPreview& each) { return each.path == preview.path; });
+  if (row >= 0) setRow(row, preview);
 }
 
-int RecordingsModel::rowCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : static_cast<int>(rows_.size());
-}
-
-int RecordingsModel::columnCount(const QModelIndex& parent) const {
-  return parent.isValid() ? 0 : kColumns;
-}
-
-QVariant RecordingsModel::data(const QModelIndex& index, int role) const {
-  if (!index.isValid()) return {};
-  const RecordingPreview& row = preview(index.row());
-  if (role == Qt::TextAlignmentRole) {
-    const bool right = index.column() == kLength || index.column() == kSize;
-    return int((right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
+QVariant RecordingsModel::rowData(const RecordingPreview& row, int role) const {
+  if (role != Qt::ToolTipRole) return {};
+  QStringList lines{shownPath(row.path)};
+  for (const QString& each : {secondLine(row), row.detail}) {
+    if (!each.isEmpty()) lines << each;
   }
-  if (role == Qt::ToolTipRole) {
-    QStringList lines{shownPath(row.path)};
-    for (const QString& each : {secondLine(row), row.detail}) {
-      if (!each.isEmpty()) lines << each;
-    }
-    return models::plainTip(lines.join(u'\n'));
-  }
-  if (role != Qt::DisplayRole) return {};
-  switch (index.column()) {
-    case kName:
-      return QFileInfo(row.path).completeBaseName();
-    case kDate:
-      return row.begun.isValid() ? shownDate(row.begun, QDateTime::currentDateTime()) : QString();
-    case kLength:
-      return row.lengthNs < 0 ? QStringLiteral("–") : text(formatRunTime(row.lengthNs, 0));
-    case kDevice:
-      return row.device;
-    case kSize:
-      return row.state == PreviewState::kMissing ? QStringLiteral("–")
-                                                 : bytesText(static_cast<double>(row.bytes));
-    default:
-      return {};
-  }
-}
-
-QVariant RecordingsModel::headerData(int section, Qt::Orientation orientation, int role) const {
-  if (orientation != Qt::Horizontal) return {};
-  if (role == Qt::TextAlignmentRole) {
-    const bool right = section == kLength || section == kSize;
-    return int((right ? Qt::AlignRight : Qt::AlignLeft) | Qt::AlignVCenter);
-  }
-  if (role != Qt::DisplayRole) return {};
-  const QString names[kColumns] = {tr("Memory"), tr("Name"),   tr("Date"),
-                                   tr("Length"), tr("Device"), tr("Size")};
-  return names[section];
+  return models::plainTip(lines.join(u'\n'));
 }
 
 QString secondLine(const RecordingPreview& preview) {

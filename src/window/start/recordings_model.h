@@ -1,19 +1,17 @@
 #pragma once
 
-#include <QAbstractTableModel>
-#include <vector>
-
+#include "models/column_model.h"
 #include "window/start/preview_reader.h"
 
 namespace highwater::window {
 
 /// A table model of recordings, the newest first. Their contents are read in the background and
 /// appear one after the other.
-class RecordingsModel final : public QAbstractTableModel {
+class RecordingsModel final : public models::ColumnModel<RecordingPreview> {
   Q_OBJECT
 
  public:
-  enum Column { kMemory, kName, kDate, kLength, kDevice, kSize, kColumns };
+  enum Column { kMemory, kName, kDate, kLength, kDevice, kSize };
   /// The most files that the list holds.
   static constexpr int kMostFiles = 100;
   /// A larger file is not read for the list: that would take seconds.
@@ -28,20 +26,14 @@ class RecordingsModel final : public QAbstractTableModel {
   void stopReading() { reader_.stop(); }
   /// What is known about the recording in a row.
   [[nodiscard]] const RecordingPreview& preview(int row) const {
-    return rows_[static_cast<std::size_t>(row)];
+    return rows()[static_cast<std::size_t>(row)];
   }
 
-  int rowCount(const QModelIndex& parent = {}) const override;
-  int columnCount(const QModelIndex& parent = {}) const override;
-  QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-  QVariant headerData(int section, Qt::Orientation orientation,
-                      int role = Qt::DisplayRole) const override;
-
  private:
+  [[nodiscard]] QVariant rowData(const RecordingPreview& row, int role) const override;
   void take(const RecordingPreview& preview);
   [[nodiscard]] const RecordingPreview* known(const QString& path) const;
 
-  std::vector<RecordingPreview> rows_;
   PreviewReader reader_;
 };
 
