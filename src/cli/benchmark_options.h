@@ -1,9 +1,7 @@
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "cli/run_options.h"
+#include "core/benchmark_choice.h"
 #include "core/result.h"
 
 namespace CLI {
@@ -15,18 +13,17 @@ namespace highwater::cli {
 struct BenchmarkCommandOptions;
 
 /// The options of `highwater benchmark` as given. readBenchmarkOptions() converts them.
-struct BenchmarkTexts {
+struct BenchmarkCommandTexts {
   RunTexts run;
-  std::string only, dtypes, mpsPrecision, calls, steps, rounds;
-  std::vector<std::string> shapes;
+  BenchmarkTexts benchmark;
 };
 
 /// Adds the options of a benchmark to `app`; parsing fills `texts`.
-void addBenchmarkOptions(CLI::App& app, BenchmarkTexts& texts);
+void addBenchmarkOptions(CLI::App& app, BenchmarkCommandTexts& texts);
 
 /// Converts the options and checks them. Fails with kUsage; the message names the option and what
 /// it allows.
-[[nodiscard]] Result<void> readBenchmarkOptions(const BenchmarkTexts& texts,
+[[nodiscard]] Result<void> readBenchmarkOptions(const BenchmarkCommandTexts& texts,
                                                 BenchmarkCommandOptions& options);
 
 }  // namespace highwater::cli

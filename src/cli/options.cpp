@@ -14,7 +14,6 @@
 #include "cli/sweep_options.h"
 #include "core/exit_codes.h"
 #include "core/option_values.h"
-#include "core/run_limits.h"
 #include "core/scenarios.h"
 #include "core/version.h"
 #include "session/fallback_acceptance.h"
@@ -53,8 +52,7 @@ class CommandLine {
                            "List more knobs, and the options of the simulated device and of MPS");
     app_.set_version_flag("--version", std::string("highwater ") + kVersion,
                           "Print the version and exit");
-    addRunOptions(app_, runTexts_, kElsewhereGroup);
-    addAbortOptions(app_, runTexts_, kElsewhereGroup);
+    addRunOptions(app_, runTexts_, {"--steps"}, kElsewhereGroup);
     app_.require_subcommand(0, 1);
     addRun();
     addRecord();
@@ -151,14 +149,8 @@ class CommandLine {
                      "The recording to write; without it the name is made")
         ->type_name("FILE");
     record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
-    recordTexts_.steps = std::to_string(kDefaultSteps);
-    record_
-        ->add_option("--steps", recordTexts_.steps,
-                     "Steps to train, 1 to " + std::to_string(kMostRunSteps))
-        ->type_name("N")
-        ->capture_default_str();
-    addRunOptions(*record_, recordTexts_);
-    addAbortOptions(*record_, recordTexts_);
+    recordTexts_.defaults.steps = kDefaultSteps;
+    addRunOptions(*record_, recordTexts_, {});
     record_
         ->add_option("--set", recordTexts_.set, "Change knobs at a step, as in 20:batch=32,seq=128")
         ->type_name("STEP:KNOB=VALUE")
@@ -185,7 +177,7 @@ class CommandLine {
     sweep_->add_flag("--force", sweepOptions_.force, "Overwrite an existing recording");
     sweep_->add_flag("--json", sweepOptions_.json, "Print one JSON object instead of a table");
     addSweepOptions(*sweep_, sweepTexts_);
-    addRunOptions(*sweep_, sweepRunTexts_);
+    addRunOptions(*sweep_, sweepRunTexts_, {"--steps", "--on-abort", "--checkpoint-every"});
     sweep_->footer(
         "--batch and --seq are measured first. No other setting is tried whose predicted memory "
         "may exceed the limit. The spread is the interquartile range of the tokens per second, as "
@@ -227,7 +219,9 @@ class CommandLine {
     constexpr std::string_view kScriptDevices[] = {"auto", "sim"};
     if (auto known = checkChoice("--device", scriptDevice_, kScriptDevices); !known)
       return known.error();
-    if (auto known = checkLevel(scriptLevel_); !known) return known.error();
+    if (auto known = checkChoice("--level", scriptLevel_, kLevelWords); !known) {
+      return known.error();
+    }
     auto environment = scriptSim_.environment(scriptDevice_ == "sim" ? "sim" : "mps");
     if (!environment) return environment.error();
     script_.script.simulated = scriptDevice_ == "sim";
@@ -338,9 +332,7 @@ class CommandLine {
 
   void addDoctor() {
     doctor_ = app_.add_subcommand("doctor", "Show what works on this machine, and what does not");
-    doctor_->add_option("--device", doctorTexts_.device, "auto, mps, sim or cpu")
-        ->type_name("NAME")
-        ->capture_default_str();
+    addSomeRunOptions(*doctor_, doctorTexts_, {"--device"});
     doctor_
         ->add_option("--json", doctorJson_,
                      "Write one JSON object, to FILE or in place of the text")
@@ -370,20 +362,13 @@ class CommandLine {
                      "List the ops of a step that fall back or fail on mps")
         ->type_name("[NAME]")
         ->expected(0, 1);
-    const auto add = [this](const char* name, std::string& text, const std::string& help,
-                            const char* type) {
-      doctor_->add_option(name, text, help)
-          ->type_name(type)
-          ->needs("--workload")
-          ->group("With --workload");
-    };
-    add("--scenario", doctorTexts_.scenario, "A training program: " + scenarioNames(), "NAME");
-    add("--preset", doctorTexts_.preset, "Size of the model: small or base", "NAME");
-    add("--data", doctorTexts_.data, "CSV file with the columns text and label", "FILE");
-    add("--batch", doctorTexts_.batch, batchHelp(), "N");
-    add("--seq", doctorTexts_.seq, lengthHelp(), "N");
-    add("--dtype", doctorTexts_.dtype, "Type of the weights, for example float32", "TYPE");
-    add("--seed", doctorTexts_.seed, "Seed of the random numbers", "N");
+    const OptionNames names = {"--scenario", "--preset", "--data", "--batch",
+                               "--seq",      "--dtype",  "--seed"};
+    addSomeRunOptions(*doctor_, doctorTexts_, names, "With --workload");
+    for (const std::string_view name : names) {
+      doctor_->get_option(std::string(name))->needs("--workload");
+    }
+    doctor_->get_option("--scenario")->description("A training program: " + scenarioNames());
   }
 
   /// The value of an option that may have none, for which CLI11 then reports "true".
@@ -393,7 +378,7 @@ class CommandLine {
     DoctorOptions options;
     options.launch = launch;
     const auto workload = valueOf(doctorWorkload_);
-    if (!workload.empty()) options.launch.workload = QString::fromStdString(workload);
+    if (!workload.empty()) options.launch.workload = workload;
     if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
     if (doctor_->count("--selftest") > 0) {
       options.question = DoctorOptions::Question::kSelfTest;
@@ -412,7 +397,7 @@ class CommandLine {
     }
     const bool asksDevice = options.question == DoctorOptions::Question::kWorkload ||
                             options.question == DoctorOptions::Question::kSelfTest;
-    if (asksDevice && launch.device == QLatin1String("cpu")) {
+    if (asksDevice && launch.device == "cpu") {
       return usageError("--workload and --selftest are about mps; give --device mps, sim or auto");
     }
     return options;
@@ -429,7 +414,6 @@ class CommandLine {
       }
       return Invocation(benchmarkOptions_);
     }
-    useStepsOfScenario();
     auto launch = readRunOptions(texts);
     if (!launch) return launch.error();
     if (record_->parsed()) {
@@ -474,14 +458,6 @@ class CommandLine {
     return Invocation(window_);
   }
 
-  /// `record` shows progress and needs the number of steps. The worker reads the rest of a
-  /// scenario.
-  void useStepsOfScenario() {
-    const auto scenario = findScenario(recordTexts_.scenario);
-    if (!scenario || record_->count("--steps") > 0) return;
-    recordTexts_.steps = std::to_string((*scenario)->steps);
-  }
-
   CLI::App app_{"Profiler and memory monitor for PyTorch training on MPS"};
   CLI::App* record_ = nullptr;
   CLI::App* report_ = nullptr;
@@ -491,9 +467,9 @@ class CommandLine {
   CLI::App* sweep_ = nullptr;
   CLI::App* benchmark_ = nullptr;
   RunTexts runTexts_, recordTexts_, doctorTexts_, sweepRunTexts_;
-  BenchmarkTexts benchmarkTexts_;
+  BenchmarkCommandTexts benchmarkTexts_;
   BenchmarkCommandOptions benchmarkOptions_;
-  SweepTexts sweepTexts_;
+  OptionTexts sweepTexts_;
   SweepCommandOptions sweepOptions_;
   WindowOptions window_;
   RecordOptions recordOptions_;

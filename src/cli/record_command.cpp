@@ -266,10 +266,7 @@ int runRecord(const RecordOptions& asked) {
   RecordOptions options = asked;
   const session::LaunchOptions& launch = options.launch;
   const bool named = !options.output.empty();
-  if (!named) {
-    options.output = newOutputName(
-        (launch.scenario.isEmpty() ? launch.workload : launch.scenario).toStdString());
-  }
+  if (!named) options.output = newOutputName(launch.trained());
   warnOfLiftedLimit(launch.device, launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);

@@ -169,7 +169,7 @@ int runScript(const ScriptCommandOptions& options) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  warnOfLiftedLimit(QStringLiteral("mps"), options.script.environment);
+  warnOfLiftedLimit("mps", options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {

@@ -65,8 +65,8 @@ Result<QStringList> SimOptions::environment(const std::string& device) const {
   return variables;
 }
 
-void warnOfLiftedLimit(const QString& device, const QStringList& environment) {
-  if (device == QLatin1String("cpu")) return;
+void warnOfLiftedLimit(const std::string& device, const QStringList& environment) {
+  if (device == "cpu") return;
   const QString prefix = QString::fromUtf8(kMpsHighWatermarkVariable) + u'=';
   std::string name = std::string(kMpsHighWatermarkVariable) + '=';
   QString value = qEnvironmentVariable(kMpsHighWatermarkVariable);

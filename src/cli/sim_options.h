@@ -42,6 +42,6 @@ class SimOptions {
 /// Warns on stderr before a run on `device` (auto, mps, sim or cpu) where `environment`,
 /// NAME=VALUE, or else this process's environment lifts the memory limit of MPS. Not for `cpu`,
 /// which has none; what `auto` selects, only the worker knows.
-void warnOfLiftedLimit(const QString& device, const QStringList& environment);
+void warnOfLiftedLimit(const std::string& device, const QStringList& environment);
 
 }  // namespace highwater::cli

@@ -2,11 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 
 #include "core/model_files.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
-#include "core/units.h"
 #include "session/sweep_run.h"
 
 namespace highwater::cli {
@@ -17,24 +17,12 @@ constexpr std::uint32_t kMostSettings = 64, kMostLengths = 16;
 constexpr std::uint32_t kFewestSteps = 3, kMostSteps = 1000;
 constexpr std::uint32_t kMostReservePercent = 90;
 
-Result<void> readWhole(const char* name, const std::string& text, std::uint32_t least,
-                       std::uint32_t most, std::uint32_t& target) {
-  if (text.empty()) return {};
-  auto value = parseWhole<std::uint32_t>(name, text, least, most);
-  if (!value) return value.error();
-  target = *value;
-  return {};
-}
-
 Result<std::vector<std::uint32_t>> readLengths(const std::string& text, std::uint32_t longest) {
   std::vector<std::uint32_t> lengths;
-  for (std::size_t from = 0; from <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', from), text.size());
-    const auto length = parseWhole<std::uint32_t>("a length of --lengths",
-                                                  text.substr(from, comma - from), 1U, longest);
+  for (const std::string& part : commaParts(text)) {
+    const auto length = parseWhole<std::uint32_t>("a length of --lengths", part, 1U, longest);
     if (!length) return length.error();
     lengths.push_back(*length);
-    from = comma + 1;
   }
   std::sort(lengths.begin(), lengths.end());
   lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
@@ -45,65 +33,55 @@ Result<std::vector<std::uint32_t>> readLengths(const std::string& text, std::uin
   return lengths;
 }
 
+/// The options as numbers.
+struct SweepNumbers {
+  std::uint32_t largest = 0, smallest = 1, reserve = 10, settings = 8, steps = 8;
+  std::uint32_t seconds = static_cast<std::uint32_t>(session::kLongestSettingS);
+  std::string lengths;
+  bool onlyLargest = false;
+};
+
+constexpr auto kSweepRows = std::to_array<OptionRow<SweepNumbers>>({
+    {{"--max-batch", "N", "Largest batch to try (default: what the memory allows)", 1,
+      kMostBatchSize},
+     &SweepNumbers::largest},
+    {{"--min-batch", "N", "Smallest batch to try", 1, kMostBatchSize}, &SweepNumbers::smallest},
+    {{"--lengths", "N,...", "Sequence lengths to try, as in 64,128; default: that of --seq"},
+     &SweepNumbers::lengths},
+    {{"--reserve", "PERCENT", "Percent of the recommended maximum to leave free", 0,
+      kMostReservePercent},
+     &SweepNumbers::reserve},
+    {{"--settings", "N", "How many settings to measure at most", 1, kMostSettings},
+     &SweepNumbers::settings},
+    {{"--steps-per-setting", "N", "Steps to measure at each, after the warm-up", kFewestSteps,
+      kMostSteps},
+     &SweepNumbers::steps},
+    {{"--setting-seconds", "N", "Seconds that a setting may take; slower ones are left out", 1,
+      kMostSettingSeconds},
+     &SweepNumbers::seconds},
+    {{"--only-largest", "", "Find the largest safe batch only, not the best throughput"},
+     &SweepNumbers::onlyLargest},
+});
+
 }  // namespace
 
-void addSweepOptions(CLI::App& app, SweepTexts& texts) {
-  const auto add = [&app](const char* name, std::string& text, const std::string& help,
-                          const char* type) {
-    auto* option = app.add_option(name, text, help)->type_name(type);
-    if (!text.empty()) option->capture_default_str();
-  };
-  add("--max-batch", texts.maxBatch, "Largest batch to try; default: what the memory allows", "N");
-  add("--min-batch", texts.minBatch, "Smallest batch to try", "N");
-  add("--lengths", texts.lengths, "Sequence lengths to try, as in 64,128; default: that of --seq",
-      "N,...");
-  add("--reserve", texts.reserve, "Percent of the recommended maximum to leave free", "PERCENT");
-  add("--settings", texts.settings, "How many settings to measure at most", "N");
-  add("--steps-per-setting", texts.stepsPerSetting, "Steps to measure at each, after the warm-up",
-      "N");
-  add("--setting-seconds", texts.settingSeconds,
-      "Seconds that a setting may take; slower ones are left out (default " +
-          formatDecimals(session::kLongestSettingS, 0) + ')',
-      "N");
-  app.add_flag("--only-largest", texts.onlyLargest,
-               "Find the largest safe batch only, not the best throughput");
+void addSweepOptions(CLI::App& app, OptionTexts& texts) {
+  SweepNumbers defaults;
+  for (const auto& row : kSweepRows) addOption(app, row, defaults, texts);
 }
 
-Result<void> readSweepOptions(const SweepTexts& texts, SweepCommandOptions& options) {
+Result<void> readSweepOptions(const OptionTexts& texts, SweepCommandOptions& options) {
   session::LaunchOptions& launch = options.launch;
   tuning::SweepOptions& sweep = options.sweep.sweep;
-  std::uint32_t reserve = 10, settings = 8;
-  const std::uint32_t longest =
-      isModelFile(launch.workload.toStdString()) ? kLongestModelLength : kPositionTableLength;
-  if (auto read = readWhole("--min-batch", texts.minBatch, 1, kMostBatchSize, sweep.smallestBatch);
-      !read) {
-    return read;
-  }
-  if (auto read = readWhole("--max-batch", texts.maxBatch, 1, kMostBatchSize, sweep.largestBatch);
-      !read) {
-    return read;
-  }
-  if (auto read = readWhole("--reserve", texts.reserve, 0, kMostReservePercent, reserve); !read) {
-    return read;
-  }
-  if (auto read = readWhole("--settings", texts.settings, 1, kMostSettings, settings); !read) {
-    return read;
-  }
-  if (auto read = readWhole("--steps-per-setting", texts.stepsPerSetting, kFewestSteps, kMostSteps,
-                            options.sweep.measuredSteps);
-      !read) {
-    return read;
-  }
-  std::uint32_t seconds = static_cast<std::uint32_t>(session::kLongestSettingS);
-  if (auto read =
-          readWhole("--setting-seconds", texts.settingSeconds, 1, kMostSettingSeconds, seconds);
-      !read) {
-    return read;
-  }
-  sweep.longestSettingS = seconds;
-  sweep.reserve = reserve / 100.0;
-  sweep.mostSettings = settings;
-  sweep.onlyLargest = texts.onlyLargest;
+  SweepNumbers numbers;
+  if (auto read = readOptions(kSweepRows, texts, numbers); !read) return read;
+  sweep.smallestBatch = numbers.smallest;
+  sweep.largestBatch = numbers.largest;
+  options.sweep.measuredSteps = numbers.steps;
+  sweep.longestSettingS = numbers.seconds;
+  sweep.reserve = numbers.reserve / 100.0;
+  sweep.mostSettings = numbers.settings;
+  sweep.onlyLargest = numbers.onlyLargest;
   const std::uint32_t largest = sweep.largestBatch > 0 ? sweep.largestBatch : kMostBatchSize;
   if (sweep.smallestBatch > largest) {
     return usageError("the bounds leave no batch size: --min-batch " +
@@ -119,8 +97,10 @@ Result<void> readSweepOptions(const SweepTexts& texts, SweepCommandOptions& opti
                       ", the first to measure, is not from " + std::to_string(sweep.smallestBatch) +
                       " to " + std::to_string(largest));
   }
-  if (!texts.lengths.empty()) {
-    auto lengths = readLengths(texts.lengths, longest);
+  if (!numbers.lengths.empty()) {
+    const bool isFile = isModelFile(launch.workload);
+    auto lengths =
+        readLengths(numbers.lengths, isFile ? kLongestModelLength : kPositionTableLength);
     if (!lengths) return lengths.error();
     sweep.lengths = std::move(*lengths);
     const auto& all = sweep.lengths;
@@ -128,15 +108,15 @@ Result<void> readSweepOptions(const SweepTexts& texts, SweepCommandOptions& opti
       launch.sequenceLength = all.front();
     } else if (std::find(all.begin(), all.end(), launch.sequenceLength) == all.end()) {
       return usageError("--seq " + std::to_string(launch.sequenceLength) +
-                        ", the first to measure, is not one of --lengths " + texts.lengths);
+                        ", the first to measure, is not one of --lengths " + numbers.lengths);
     }
   }
   // What the first steps request is known best from the very first on.
-  if (launch.probeLevel.isEmpty()) launch.probeLevel = QStringLiteral("ops");
-  options.sweep.level = launch.probeLevel == QLatin1String("off") ? events::ProbeLevel::Off
-                                                                  : events::ProbeLevel::Monitor;
+  if (!launch.probeLevel) launch.probeLevel = events::ProbeLevel::Ops;
+  options.sweep.level = launch.probeLevel == events::ProbeLevel::Off ? events::ProbeLevel::Off
+                                                                     : events::ProbeLevel::Monitor;
   // A scenario would end after its own number of steps.
-  if (!launch.scenario.isEmpty()) launch.steps = kMostRunSteps;
+  if (!launch.scenario.empty()) launch.steps = kMostRunSteps;
   return {};
 }
 

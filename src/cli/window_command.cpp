@@ -125,7 +125,7 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     return kExitFailed;
   }
   if (options.script) {
-    warnOfLiftedLimit(QStringLiteral("mps"), options.script->environment);
+    warnOfLiftedLimit("mps", options.script->environment);
   } else if (options.startAtOnce) {
     warnOfLiftedLimit(options.launch.device, options.launch.environment);
   }

@@ -41,6 +41,16 @@ Error refusedValue(std::string_view name, std::string_view text, std::string_vie
                     std::string(allowed));
 }
 
+std::vector<std::string> commaParts(std::string_view text) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t comma = std::min(text.find(',', from), text.size());
+    parts.emplace_back(text.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return parts;
+}
+
 Result<void> checkChoice(std::string_view name, std::string_view text,
                          std::span<const std::string_view> choices) {
   if (std::find(choices.begin(), choices.end(), text) != choices.end()) return {};

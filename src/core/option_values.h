@@ -33,6 +33,9 @@ template <typename T>
       name, text, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
 }
 
+/// The parts of a text between its commas; one, which may be empty, without a comma.
+[[nodiscard]] std::vector<std::string> commaParts(std::string_view text);
+
 /// Checks that `text` is exactly one of `choices`. Fails with kUsage otherwise; the message lists
 /// the choices and begins with `name`, the option or variable.
 [[nodiscard]] Result<void> checkChoice(std::string_view name, std::string_view text,

@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "core/exit_codes.h"
-#include "core/knobs.h"
 #include "session/option_names.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
@@ -32,10 +31,6 @@ std::uint32_t countOf(const QJsonValue& value) {
 /// JSON has null for a number that is not finite.
 double numberOf(const QJsonValue& value) {
   return value.toDouble(std::numeric_limits<double>::quiet_NaN());
-}
-
-QString precisionText(Precision precision) {
-  return QString::fromStdString(std::string(precisionName(precision)));
 }
 
 BenchmarkSide sideOf(const QJsonObject& json) {
@@ -121,26 +116,11 @@ void readStart(const QJsonObject& json, Benchmark& benchmark) {
 
 QStringList benchmarkArguments(const BenchmarkRunOptions& options) {
   QStringList arguments = workerArguments(options.launch);
-  QStringList parts;
-  if (options.matmul) parts << QStringLiteral("matmul");
-  if (options.step) parts << QStringLiteral("step");
-  if (options.drift) parts << QStringLiteral("drift");
-  arguments << QStringLiteral("--benchmark") << parts.join(u',');
   for (const MatmulShape& shape : options.shapes) {
     arguments << QStringLiteral("--matmul") << QString::fromStdString(matmulText(shape));
   }
-  QStringList dtypes;
-  for (const Precision dtype : options.dtypes) dtypes << precisionText(dtype);
-  if (!dtypes.isEmpty()) arguments << QStringLiteral("--matmul-dtype") << dtypes.join(u',');
-  const auto addNumber = [&arguments](const char* name, std::uint32_t value) {
-    if (value != 0) arguments << QLatin1String(name) << QString::number(value);
-  };
-  addNumber("--calls", options.calls);
-  addNumber("--steps-per-measurement", options.steps);
-  addNumber("--rounds", options.rounds);
-  if (options.mpsPrecision != Precision::kUnknown) {
-    arguments << QStringLiteral("--mps-precision") << precisionText(options.mpsPrecision);
-  }
+  BenchmarkWords words = benchmarkWords(options);
+  addArguments(arguments, benchmarkRows(kWorkerBenchmarkNames), words);
   return arguments;
 }
 

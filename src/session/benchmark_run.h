@@ -2,9 +2,8 @@
 
 #include <QObject>
 #include <QProcess>
-#include <vector>
 
-#include "core/matmul_shape.h"
+#include "core/benchmark_choice.h"
 #include "core/messages.h"
 #include "core/result.h"
 #include "session/line_log.h"
@@ -13,15 +12,11 @@
 
 namespace highwater::session {
 
-/// What to measure of the CPU against MPS. For 0 or nothing the worker takes its own default.
-struct BenchmarkRunOptions {
+/// What to measure of the CPU against MPS: by default all parts.
+struct BenchmarkRunOptions : BenchmarkChoice {
+  BenchmarkRunOptions() { matmul = step = drift = true; }
+
   LaunchOptions launch;  ///< device, model, batch and precision of the step and of the drift
-  bool matmul = true, step = true, drift = true;
-  std::vector<MatmulShape> shapes;
-  std::vector<Precision> dtypes;  ///< of the products
-  std::uint32_t calls = 0, steps = 0, rounds = 0;
-  /// Of the model on MPS; kUnknown: as on the CPU.
-  Precision mpsPrecision = Precision::kUnknown;
 };
 
 /// The worker's arguments for a benchmark.

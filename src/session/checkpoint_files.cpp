@@ -48,19 +48,12 @@ std::optional<std::uint32_t> CheckpointFiles::step() const {
 LaunchOptions continuedOptions(LaunchOptions options, const RunDescription& run, const Knobs& knobs,
                                std::uint32_t reachedStep, const QString& of) {
   // The default depends on the device, which may be another one now.
-  options.preset = QString::fromStdString(run.preset);
-  options.batchSize = knobs.batchSize;
-  options.sequenceLength = knobs.sequenceLength;
-  options.lossEvery = knobs.lossEvery;
-  options.learningRate = knobs.learningRate;
-  options.accumulation = knobs.accumulation;
-  options.keepEffectiveBatch = knobs.keepEffectiveBatch;
-  options.precision = knobs.precision;
-  options.outOfMemory = knobs.outOfMemory;
+  options.preset = run.preset;
   // The fraction of the environment is no wish, and may be another one now.
   const bool isSet = knobs.memoryFraction != run.knobs.memoryFraction;
-  if (isSet) options.memoryFraction = knobs.memoryFraction;
-  if (options.device == QStringLiteral("cpu")) options.memoryFraction = 0;
+  const double fraction = isSet ? knobs.memoryFraction : options.memoryFraction;
+  static_cast<Knobs&>(options) = knobs;
+  options.memoryFraction = options.device == "cpu" ? 0 : fraction;
   auto& scheduled = options.scheduledKnobs;
   scheduled.erase(
       std::remove_if(scheduled.begin(), scheduled.end(),

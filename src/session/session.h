@@ -12,6 +12,7 @@
 #include "core/message_sink.h"
 #include "core/messages.h"
 #include "core/result.h"
+#include "core/run_options.h"
 #include "session/process_exit.h"
 
 namespace highwater::session {
@@ -26,34 +27,14 @@ enum class AfterAbort {
 };
 
 /// The options of a worker and its run. For an empty string or 0 the worker takes its own default.
-struct LaunchOptions {
+struct LaunchOptions : RunOptions {
   QString workerProgram;  ///< empty: highwater-worker beside this program, or $HIGHWATER_WORKER
-  QString device = QStringLiteral("auto");
-  QString workload = QStringLiteral("issue-classifier");
-  QString preset;
-  QString dataFile;
-  QString dtype;
-  std::uint32_t steps = 0;  ///< 0: until stopped
-  std::uint32_t batchSize = 0;
-  std::uint32_t sequenceLength = 0;
-  std::uint32_t lossEvery = 0;
-  double learningRate = 0;
-  std::uint32_t accumulation = 0;
-  bool keepEffectiveBatch = false;
-  Precision precision = Precision::kUnknown;
-  double memoryFraction = 0;
-  OutOfMemoryPolicy outOfMemory = OutOfMemoryPolicy::kUnknown;
-  int samplingHz = 0;
-  QString probeLevel;  ///< off, monitor or ops
-  QString scenario;    ///< a name in core/scenarios.h
-  std::optional<std::uint64_t> seed;
   std::vector<SetKnobs> scheduledKnobs;  ///< sent before the first step; a refusal ends the run
   QStringList acceptedOps;               ///< op names that the worker checks before it trains
   QStringList environment;               ///< NAME=VALUE, added to this process's environment
   AfterAbort afterAbort = AfterAbort::kAsk;
   /// Where the worker keeps checkpoints: regularly, and when it is stopped. nullptr: it keeps none.
   std::shared_ptr<const CheckpointFiles> checkpoint;
-  std::optional<double> checkpointSeconds;  ///< the shortest time between two; nullopt: its default
   /// The worker continues from the newest of these checkpoints; the text says of which run. Empty:
   /// it begins anew.
   QString continues;

@@ -3,7 +3,6 @@
 #include <QCoreApplication>
 #include <QFileInfo>
 
-#include "core/knobs.h"
 #include "session/checkpoint_files.h"
 
 namespace highwater::session {
@@ -52,50 +51,16 @@ Result<QString> findWorker() {
 
 QStringList workerArguments(const LaunchOptions& options) {
   QStringList arguments;
-  const auto addText = [&arguments](const char* name, const QString& value) {
-    if (!value.isEmpty()) arguments << QLatin1String(name) << value;
-  };
-  const auto addNumber = [&arguments](const char* name, auto value) {
-    if (value != 0) arguments << QLatin1String(name) << QString::number(value);
-  };
-  const auto addReal = [&arguments](const char* name, double value) {
-    if (value != 0) arguments << QLatin1String(name) << QString::number(value, 'g', 12);
-  };
-  addText("--device", options.device);
-  addText("--workload", options.workload);
-  addText("--preset", options.preset);
-  addText("--data", options.dataFile);
-  addText("--dtype", options.dtype);
-  addNumber("--steps", options.steps);
-  addNumber("--batch", options.batchSize);
-  addNumber("--seq", options.sequenceLength);
-  addNumber("--loss-every", options.lossEvery);
-  addReal("--lr", options.learningRate);
-  addNumber("--accumulate", options.accumulation);
-  if (options.keepEffectiveBatch) arguments << QStringLiteral("--keep-effective-batch");
-  if (options.precision != Precision::kUnknown) {
-    const std::string_view name = precisionName(options.precision);
-    arguments << QStringLiteral("--precision") << QString::fromStdString(std::string(name));
-  }
-  addReal("--memory-fraction", options.memoryFraction);
-  if (options.outOfMemory != OutOfMemoryPolicy::kUnknown) {
-    const std::string_view name = policyName(options.outOfMemory);
-    arguments << QStringLiteral("--on-out-of-memory") << QString::fromStdString(std::string(name));
-  }
-  addNumber("--sampling-hz", options.samplingHz);
-  addText("--level", options.probeLevel);
-  addText("--scenario", options.scenario);
+  RunOptions run = static_cast<const RunOptions&>(options);
+  run.onAbort.clear();  // only the host reads it
+  addArguments(arguments, runOptionRows(), run);
   for (const QString& op : options.acceptedOps) arguments << QStringLiteral("--accepted-op") << op;
   if (options.checkpoint) {
     const auto [first, second] = options.checkpoint->descriptors();
     arguments << QStringLiteral("--checkpoint") << QStringLiteral("%1,%2").arg(first).arg(second);
-    if (options.checkpointSeconds) {
-      arguments << QStringLiteral("--checkpoint-every")
-                << QString::number(*options.checkpointSeconds, 'g', 12);
-    }
-    addText("--continue", options.continues);
+    if (!options.continues.isEmpty())
+      arguments << QStringLiteral("--continue") << options.continues;
   }
-  if (options.seed) arguments << QStringLiteral("--seed") << QString::number(*options.seed);
   return arguments;
 }
 

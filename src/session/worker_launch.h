@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "core/option_table.h"
 #include "core/result.h"
 #include "session/session.h"
 
@@ -17,5 +18,16 @@ struct SupervisionLimits {
 /// that is not set leaves the default. Fails with kUsage if one is not a whole number of
 /// milliseconds from 500 to 3600000.
 [[nodiscard]] Result<SupervisionLimits> readSupervisionLimits();
+
+/// Adds to a program's arguments the options that have a value, with their values.
+template <typename Rows, typename Options>
+void addArguments(QStringList& arguments, const Rows& rows, Options& options) {
+  for (const auto& row : rows) {
+    const std::string value = writtenValue(row.in(options));
+    if (value.empty()) continue;
+    arguments << QString::fromUtf8(row.text.name);
+    if (*row.text.unit != '\0') arguments << QString::fromStdString(value);
+  }
+}
 
 }  // namespace highwater::session

@@ -217,7 +217,7 @@ Result<session::BenchmarkRunOptions> BenchmarkDialog::asked() const {
     }
     options.dtypes = {precisionFromName(type_->currentText().toStdString())};
   }
-  if (options.launch.device == QLatin1String("cpu")) {
+  if (options.launch.device == "cpu") {
     return usageError(
         "The device of the next run is cpu, which leaves nothing to compare with: choose auto, mps "
         "or sim under Run > Device");

@@ -8,6 +8,7 @@
 
 #include "core/knobs.h"
 #include "core/names.h"
+#include "models/qt_text.h"
 #include "session/checkpoint_files.h"
 #include "session/fallback_acceptance.h"
 #include "session/note.h"
@@ -87,13 +88,11 @@ Result<void> CurrentRun::run() {
 }
 
 Result<void> CurrentRun::launch(const session::LaunchOptions& options) {
-  // A scenario says more about a recording than the workload that it is made of.
-  return begin(options.scenario.isEmpty() ? options.workload : options.scenario, {},
-               [this, options] {
-                 script_.reset();
-                 launched_ = options;
-                 return std::make_unique<Session>(options);
-               });
+  return begin(text(options.trained()), {}, [this, options] {
+    script_.reset();
+    launched_ = options;
+    return std::make_unique<Session>(options);
+  });
 }
 
 Result<void> CurrentRun::restart(const views::RestartSettings& settings) {
@@ -154,12 +153,11 @@ void CurrentRun::findRestart(const RunEnd& end) {
   const QString what = restartText(inUse, wanted);
   session::LaunchOptions options = session::continuedOptions(
       launched_, *store_.run(), store_.knobs(), store_.runningStep(), continues(what));
-  const std::string_view level = probeLevelKey(store_.probeLevel());
-  options.probeLevel = QString::fromUtf8(level.data(), static_cast<qsizetype>(level.size()));
+  options.probeLevel = store_.probeLevel();
   if (step == 0) options.continues.clear();
   before_ = Continuation{options, step};
   putRestartSettings(options, inUse, wanted);
-  if (wanted.device == QStringLiteral("cpu")) options.memoryFraction = 0;
+  if (wanted.device == QLatin1String("cpu")) options.memoryFraction = 0;
   continuation_ = Continuation{options, step};
   continuedHow_ = step > 0 ? tr("Continued from step %1: %2").arg(step).arg(what)
                            : tr("Started anew, as no step was trained: %1").arg(what);
@@ -387,15 +385,9 @@ void CurrentRun::setKnobs(const SetKnobs& change) {
     session_->request(change);
     return;
   }
-  options_.batchSize = change.batchSize.value_or(options_.batchSize);
-  options_.sequenceLength = change.sequenceLength.value_or(options_.sequenceLength);
-  options_.lossEvery = change.lossEvery.value_or(options_.lossEvery);
-  options_.learningRate = change.learningRate.value_or(options_.learningRate);
-  options_.accumulation = change.accumulation.value_or(options_.accumulation);
-  options_.keepEffectiveBatch = change.keepEffectiveBatch.value_or(options_.keepEffectiveBatch);
-  options_.precision = change.precision.value_or(options_.precision);
-  options_.memoryFraction = change.memoryFraction.value_or(options_.memoryFraction);
-  options_.outOfMemory = change.outOfMemory.value_or(options_.outOfMemory);
+  for (const Knob& knob : allKnobs()) {
+    if (const auto value = knob.requested(change)) knob.put(options_, *value);
+  }
 }
 
 Result<void> CurrentRun::startSweep(session::SweepRunOptions options) {
@@ -450,9 +442,11 @@ void CurrentRun::setProbeLevel(const SetProbeLevel& change) {
   if (change.steps > 0) {
     return;  // only a live run has steps
   }
-  const std::string_view key = probeLevelKey(change.level);
-  QString& next = script_ ? script_->probeLevel : options_.probeLevel;
-  next = QString::fromUtf8(key.data(), static_cast<qsizetype>(key.size()));
+  if (script_) {
+    script_->probeLevel = text(probeLevelKey(change.level));
+  } else {
+    options_.probeLevel = change.level;
+  }
 }
 
 Result<void> CurrentRun::acceptFallback(const std::string& op, bool accepted,

@@ -138,12 +138,9 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   connect(noteField_, &views::NoteField::written, this, &MainWindow::keepNote);
 
   const auto& options = run_.options();
-  toolBar_->choose(options.workload, options.scenario, options.preset);
-  docks_->controls()->setKnobs({options.batchSize, options.sequenceLength, options.lossEvery,
-                                options.learningRate, options.accumulation, options.precision,
-                                options.memoryFraction, options.keepEffectiveBatch,
-                                options.outOfMemory});
-  actions_->checkDevice(options.device);
+  toolBar_->choose(options);
+  docks_->controls()->setKnobs(options);
+  actions_->checkDevice(text(options.device));
   connectActions();
   connectComparison();
   connectTuning();
@@ -213,17 +210,17 @@ void MainWindow::connectActions() {
           [this](const QString& op) { keepAcceptance(op, false, {}); });
   connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);
   connect(actions_, &WindowActions::deviceChosen, this, [this](const QString& device) {
-    run_.options().device = device;
+    run_.options().device = device.toStdString();
     updateState();  // the list of the controls too
   });
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
   connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
-    run_.options().workload = workload;
+    run_.options().workload = workload.toStdString();
     selectSample({});
   });
   connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::selectSample);
   connect(toolBar_, &RunToolBar::presetChosen, this,
-          [this](const QString& preset) { run_.options().preset = preset; });
+          [this](const QString& preset) { run_.options().preset = preset.toStdString(); });
   connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
           &CurrentRun::turn);
@@ -426,8 +423,8 @@ void MainWindow::setTheme(ThemeChoice choice) {
 }
 
 void MainWindow::chooseScenario(const QString& name) {
-  run_.options().scenario = name;
-  const auto scenario = findScenario(name.toStdString());
+  run_.options().scenario = name.toStdString();
+  const auto scenario = findScenario(run_.options().scenario);
   if (!scenario) return;
   Knobs knobs;
   knobs.batchSize = (*scenario)->batchSize;
@@ -583,12 +580,11 @@ void MainWindow::refreshPanes() {
 void MainWindow::showWorkload(const RunDescription& run) {
   docks_->controls()->showRun(run);
   // The next run starts with the values on screen.
-  toolBar_->choose(text(run.workload), text(run.scenario), text(run.preset));
-  run_.options().workload = text(run.workload);
+  run_.options().workload = run.workload;
   // A recording of a newer version may have a scenario that this one does not know.
-  const bool known = findScenario(run.scenario).ok();
-  run_.options().scenario = known ? text(run.scenario) : QString();
-  run_.options().preset = text(run.preset);
+  run_.options().scenario = findScenario(run.scenario) ? run.scenario : std::string();
+  run_.options().preset = run.preset;
+  toolBar_->choose(run_.options());
   updateState();
 }
 

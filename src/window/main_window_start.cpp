@@ -55,8 +55,7 @@ void MainWindow::connectStartPage() {
 void MainWindow::selectSample(const QString& scenario) {
   sampleSelected_ = true;
   chooseScenario(scenario);
-  const auto& options = run_.options();
-  toolBar_->choose(options.workload, options.scenario, options.preset);
+  toolBar_->choose(run_.options());
   updateState();
 }
 
@@ -77,12 +76,13 @@ void MainWindow::showWhatRuns() {
   }
   toolBar_->showScript(script);
   const auto& options = run_.options();
-  const QString sample = options.scenario.isEmpty() ? options.workload : options.scenario;
+  const QString sample = text(options.trained());
   actions_->run->setToolTip(
       tr("Train %1 (%2)")
           .arg(script.isEmpty() ? sample : script, views::keyText(actions_->run->shortcut())));
   if (pageShown_) {
-    startPage_->selectSample(script.isEmpty() ? std::optional(options.scenario) : std::nullopt);
+    startPage_->selectSample(script.isEmpty() ? std::optional(text(options.scenario))
+                                              : std::nullopt);
   }
 }
 
@@ -118,8 +118,7 @@ void MainWindow::showStartPage(bool shown) {
 
 void MainWindow::runSample(const QString& scenario) {
   chooseScenario(scenario);
-  const auto& options = run_.options();
-  toolBar_->choose(options.workload, options.scenario, options.preset);
+  toolBar_->choose(run_.options());
   runWorkload();
 }
 

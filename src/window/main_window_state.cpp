@@ -83,7 +83,7 @@ void MainWindow::updateState() {
   showRestartSettings();
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
-                                run_.options().device);
+                                text(run_.options().device));
   showRecordedTime();
   if (sweep_) sweep_->update();
   live ? (secondTimer_.isActive() ? void() : secondTimer_.start()) : secondTimer_.stop();
@@ -112,7 +112,7 @@ void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
     } else if (auto restarted = run_.restart(settings); !restarted) {
       notices_->showProblem(tr("Not restarted: %1").arg(text(restarted.error().message)));
     }
-    actions_->checkDevice(run_.options().device);
+    actions_->checkDevice(text(run_.options().device));
   };
   const auto& hello = run_.store().hello();
   const views::RestartSettings inUse =
@@ -138,8 +138,8 @@ void MainWindow::showLevel() {
   const bool changeable = training || !run_.live();
   events::ProbeLevel level = run_.store().probeLevel();
   if (!run_.live()) {
-    const QString& next = run_.script() ? run_.script()->probeLevel : run_.options().probeLevel;
-    level = probeLevelFromKey(next.toStdString());
+    level = run_.script() ? probeLevelFromKey(run_.script()->probeLevel.toStdString())
+                          : run_.options().probeLevel.value_or(events::ProbeLevel::Monitor);
     level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
   }
   actions_->showLevel(level, changeable, training);

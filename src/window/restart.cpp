@@ -62,16 +62,17 @@ RestartSettings restartSettingsOf(const Hello& hello) {
 
 RestartSettings restartSettingsOf(const session::LaunchOptions& options) {
   const QProcessEnvironment environment = session::environmentWith(options.environment);
-  return read(options.device, [&](const char* name) -> std::optional<std::string> {
-    const QString key = QString::fromUtf8(name);
-    if (!environment.contains(key)) return std::nullopt;
-    return environment.value(key).toStdString();
-  });
+  return read(QString::fromStdString(options.device),
+              [&](const char* name) -> std::optional<std::string> {
+                const QString key = QString::fromUtf8(name);
+                if (!environment.contains(key)) return std::nullopt;
+                return environment.value(key).toStdString();
+              });
 }
 
 void putRestartSettings(session::LaunchOptions& options, const RestartSettings& inUse,
                         const RestartSettings& wanted) {
-  options.device = wanted.device;
+  options.device = wanted.device.toStdString();
   QStringList& environment = options.environment;
   if (wanted.fallback != inUse.fallback) {
     setVariable(environment, kMpsFallbackVariable, wanted.fallback ? "1" : "0");

@@ -8,7 +8,9 @@
 #include <QSignalBlocker>
 #include <QToolButton>
 
+#include "core/run_options.h"
 #include "core/scenarios.h"
+#include "models/qt_text.h"
 #include "views/key_text.h"
 #include "views/panels/search_button.h"
 #include "views/panels/wheel_guard.h"
@@ -231,7 +233,9 @@ void RunToolBar::addScenarios() {
   }
 }
 
-void RunToolBar::choose(const QString& workload, const QString& scenario, const QString& preset) {
+void RunToolBar::choose(const RunOptions& options) {
+  const QString workload = text(options.workload), scenario = text(options.scenario),
+                preset = text(options.preset);
   const int known = scenario.isEmpty() ? -1 : workload_->findData(scenario);
   if (known < 0 && workload_->findText(workload) < 0) {
     workload_->addItem(workload, QString());

@@ -12,6 +12,10 @@ namespace highwater::views {
 class SearchButton;
 }
 
+namespace highwater {
+struct RunOptions;
+}
+
 namespace highwater::window {
 
 class DeviceBadge;
@@ -56,7 +60,7 @@ class RunToolBar final : public QToolBar {
   /// Shows what the next run will use, without emitting a signal: the scenario or, if that is empty
   /// or unknown, the workload; and the preset, where empty means "by device". A workload or preset
   /// that is not in its list is added.
-  void choose(const QString& workload, const QString& scenario, const QString& preset);
+  void choose(const RunOptions& options);
   /// Shows the user's own program in place of workload and preset; empty shows those again.
   void showScript(const QString& program);
   /// Enables or disables the choice of workload and preset.

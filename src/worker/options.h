@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "core/messages.h"
-#include "core/model_files.h"
 #include "core/result.h"
-#include "core/run_limits.h"
+#include "core/run_options.h"
 #include "process/connection.h"
 #include "worker/checks/benchmark/benchmark_options.h"
 #include "worker/data/model_file.h"
@@ -27,40 +26,22 @@ struct ModelSize {
 };
 
 /// The worker's command line, checked. What is absent is left to the scenario, the preset or the
-/// device.
-struct Options {
-  std::string device = "auto";
-  std::string workload = kBuiltInWorkload;  ///< or the path of a TorchScript file
-  /// Absent: base on real MPS, small on everything else.
-  std::optional<std::string> preset;
-  std::optional<std::uint32_t> width, layers, heads;
+/// device. Always given are lossEvery, accumulation, precision, seed, samplingHz, probeLevel and
+/// checkpointSeconds; for an absent `preset` real MPS takes base, everything else small, and for an
+/// absent `outOfMemory` the built-in workload halves the batch, and a TorchScript file stops.
+struct Options : RunOptions {
+  std::uint32_t width = 0, layers = 0, heads = 0;
   std::uint32_t maxSequenceLength = kPositionTableLength;
-  std::optional<std::filesystem::path> data, heldOut;
-  std::uint32_t steps = 0;  ///< 0: until stopped
-  std::optional<std::uint32_t> batchSize, sequenceLength;
-  std::uint32_t lossEvery = 10;
+  std::optional<std::filesystem::path> heldOut;
   std::uint32_t evalEvery = 0;  ///< in steps; 0: only at the end
-  std::optional<double> learningRate;
-  std::uint32_t accumulation = 1;
-  Precision precision = Precision::kFloat32;
-  double memoryFraction = 0;  ///< 0: as the environment sets it
-  bool keepEffectiveBatch = false;
-  /// kUnknown: halve the batch of the built-in workload, stop with a TorchScript file.
-  OutOfMemoryPolicy outOfMemory = OutOfMemoryPolicy::kUnknown;
-  std::uint64_t seed = 1;
-  std::uint32_t samplingHz = 50;
-  events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;
   std::vector<SetKnobs> changes;
   /// Ops whose fallback the user accepts. The worker only checks that they exist.
   std::vector<std::string> acceptedOps;
-  std::string scenario;  ///< see core/scenarios.h; empty: none
   process::HostAddress host;
   /// See checks/benchmark/: measure the CPU against the device, and print JSON lines.
   std::optional<BenchmarkOptions> benchmark;
   /// The descriptors of CheckpointSlots; absent: no checkpoints are written.
   std::optional<std::array<int, 2>> checkpoint;
-  /// The shortest time between checkpoints; 0: one at each step that the costs allow.
-  double checkpointSeconds = 10;
   /// Continue from the checkpoint; the text says of which run, may be empty.
   std::optional<std::string> continues;
   bool autostart = false;  ///< train without waiting for a host

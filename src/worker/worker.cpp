@@ -68,10 +68,12 @@ void endAfterGrace() {
 }  // namespace
 
 Result<DataSet> loadData(const Options& options) {
-  if (options.data) return loadDataSet(*options.data, options.heldOut, options.seed);
+  if (!options.dataFile.empty()) {
+    return loadDataSet(options.dataFile, options.heldOut, *options.seed);
+  }
   const auto files = findSampleData(process::programFolder());
   if (!files) return files.error();
-  return loadDataSet(files->train, files->heldOut, options.seed);
+  return loadDataSet(files->train, files->heldOut, *options.seed);
 }
 
 Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
@@ -82,7 +84,7 @@ Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<
       model_(std::move(model)),
       connection_(std::move(connection)),
       limits_(limitsOf(sizes_, device_)),
-      control_(sizes_.knobs, limits_, options_.steps, options_.probeLevel),
+      control_(sizes_.knobs, limits_, options_.steps, *options_.probeLevel),
       recorder_(clock),
       writer_(connection_.writeFd, [this](const std::string&) { onHostGone(); }) {
   if (device_.selected == "mps") {

@@ -39,7 +39,7 @@ class TestOptions : public QObject {
 
   void takesTheStepsOfAScenario() {
     const auto plain = parsed<RecordOptions>("record --scenario clean -o f.hw");
-    QCOMPARE(plain.launch.scenario, QString("clean"));
+    QCOMPARE(plain.launch.scenario, std::string("clean"));
     QCOMPARE(plain.launch.steps, (*findScenario("clean"))->steps);
     QCOMPARE(parsed<RecordOptions>("record --scenario clean --steps 7 -o f.hw").launch.steps, 7u);
     const auto result = parse("record --scenario none-such -o f.hw");
@@ -76,14 +76,14 @@ class TestOptions : public QObject {
     const auto record = parsed<RecordOptions>(
         "record --device sim --steps 60 --batch 16 --seq 64 --set 30:batch=32 --set "
         "40:seq=128,loss-every=2 --loss-every 5 --seed 7 --sampling-hz 100 --data a.csv -o f.hw");
-    QCOMPARE(record.launch.device, QString("sim"));
+    QCOMPARE(record.launch.device, std::string("sim"));
     QCOMPARE(record.launch.steps, 60u);
     QCOMPARE(record.launch.batchSize, 16u);
     QCOMPARE(record.launch.sequenceLength, 64u);
     QCOMPARE(record.launch.lossEvery, 5u);
-    QCOMPARE(record.launch.samplingHz, 100);
+    QCOMPARE(record.launch.samplingHz, 100u);
     QCOMPARE(*record.launch.seed, std::uint64_t{7});
-    QCOMPARE(record.launch.dataFile, QString("a.csv"));
+    QCOMPARE(record.launch.dataFile, std::string("a.csv"));
     QCOMPARE(record.output, std::string("f.hw"));
     QVERIFY(!record.force);
     QCOMPARE(record.launch.scheduledKnobs.size(), std::size_t(2));
@@ -97,7 +97,7 @@ class TestOptions : public QObject {
   void hasDefaults() {
     const auto record = parsed<RecordOptions>("record -o f.hw");
     QCOMPARE(record.launch.steps, 200u);
-    QCOMPARE(record.launch.device, QString("auto"));
+    QCOMPARE(record.launch.device, std::string("auto"));
     QCOMPARE(record.launch.batchSize, 0u);
     QVERIFY(!record.launch.seed);
     const auto window = parsed<WindowOptions>("");
@@ -107,7 +107,7 @@ class TestOptions : public QObject {
 
   void readsTheOtherCommands() {
     QCOMPARE(parsed<WindowOptions>("a.highwater").recording, std::string("a.highwater"));
-    QCOMPARE(parsed<WindowOptions>("--device cpu").launch.device, QString("cpu"));
+    QCOMPARE(parsed<WindowOptions>("--device cpu").launch.device, std::string("cpu"));
     QVERIFY(parsed<ReportOptions>("report a.highwater --json").json);
     const auto picture =
         parsed<ExportOptions>("export a.hw --to b.png --size 800x600 --theme light");

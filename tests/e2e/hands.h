@@ -14,7 +14,7 @@ namespace highwater::test {
 inline session::LaunchOptions workerRun(std::uint32_t batch = 8, std::uint32_t length = 16) {
   session::LaunchOptions options;
   options.workerProgram = QStringLiteral(HIGHWATER_BIN_DIR "/highwater-worker");
-  options.device = QStringLiteral("sim");
+  options.device = "sim";
   options.batchSize = batch;
   options.sequenceLength = length;
   return options;

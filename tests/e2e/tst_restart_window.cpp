@@ -119,7 +119,7 @@ class TestRestartWindow : public QObject {
     QCOMPARE(before.steps().records.back().step(), from);
     QCOMPARE(before.end()->reason, RunEnd::Reason::kStopped);
     // The next run has the device too.
-    QCOMPARE(hands.run().options().device, QString("cpu"));
+    QCOMPARE(hands.run().options().device, std::string("cpu"));
     hands.run().stop();
     QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
     QCOMPARE(device->currentText(), QString("cpu"));
@@ -277,7 +277,7 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kWaitMs);
     const std::uint32_t from = hands.run().continuation()->fromStep;
     QVERIFY(from >= 5);
-    QCOMPARE(hands.run().options().device, QString("sim"));
+    QCOMPARE(hands.run().options().device, std::string("sim"));
     hands.click(hands.bannerButton("Continue from step"));
     QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().steps().records.front().step(), from + 1);

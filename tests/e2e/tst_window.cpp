@@ -231,7 +231,7 @@ class TestWindow : public QObject {
 
   void recordsOpsForAWhile() {
     LaunchOptions options = smallRun();
-    options.scenario = QStringLiteral("hidden-fallback");
+    options.scenario = "hidden-fallback";
     options.steps = 100'000;  // the scenario's 40 may be over before a busy machine looks again
     Hands hands(options);
     const auto* level = hands.find<QToolButton>("levelButton");

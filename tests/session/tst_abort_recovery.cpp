@@ -172,7 +172,7 @@ class TestAbortRecovery : public QObject {
     knobs.sequenceLength = 32;
     knobs.precision = Precision::kBFloat16;
     auto next = session::continuedOptions(options, run, knobs, 30, "run.highwater");
-    QCOMPARE(next.preset, QString("base"));
+    QCOMPARE(next.preset, std::string("base"));
     QCOMPARE(next.batchSize, 8u);
     QCOMPARE(next.sequenceLength, 32u);
     QCOMPARE(next.precision, Precision::kBFloat16);

@@ -185,7 +185,7 @@ class TestBenchmarkDialog : public QObject {
     QFETCH(QString, device);
     QFETCH(QString, says);
     session::LaunchOptions options;
-    options.device = device;
+    options.device = device.toStdString();
     MainWindow window(options, nullptr, MainWindow::Settings::kOff);
     auto* dialog = open(window);
     QVERIFY(dialog);
@@ -231,7 +231,7 @@ class TestBenchmarkDialog : public QObject {
 
   session::LaunchOptions optionsOf(const QString& script) {
     session::LaunchOptions options;
-    options.device = QStringLiteral("sim");
+    options.device = "sim";
     options.workerProgram = worker(script);
     return options;
   }

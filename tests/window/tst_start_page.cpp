@@ -393,7 +393,7 @@ class TestStartPage : public QObject {
     QCOMPARE(selected(), QString("issue-classifier"));
     click("host-bound");
     QCOMPARE(workload->currentText(), QString("host-bound"));
-    QCOMPARE(window.currentRun().options().scenario, QString("host-bound"));
+    QCOMPARE(window.currentRun().options().scenario, std::string("host-bound"));
     QVERIFY2(run->toolTip().startsWith("Train host-bound"), qPrintable(run->toolTip()));
     // The list follows the tool bar.
     workload->setCurrentText("clean");
@@ -698,7 +698,7 @@ class TestStartPage : public QObject {
     auto* page = window.findChild<StartPage*>();
     emit page->runSampleRequested(QStringLiteral("memory-growth"));
     QVERIFY(!pageShown(window) && window.currentRun().live());
-    QCOMPARE(window.currentRun().options().scenario, QString("memory-growth"));
+    QCOMPARE(window.currentRun().options().scenario, std::string("memory-growth"));
     QVERIFY(!window.findChild<QAction*>("startPageAction")->isEnabled());
     window.showStartPage(true);  // not over a run that is live
     QVERIFY(!pageShown(window));

@@ -348,9 +348,9 @@ class TestWindowLayout : public QObject {
     MainWindow window({}, nullptr, MainWindow::Settings::kOff);
     window::CurrentRun& run = window.currentRun();
     run.setProbeLevel({events::ProbeLevel::Off, 0});
-    QCOMPARE(run.options().probeLevel, QString("off"));
+    QVERIFY(run.options().probeLevel == events::ProbeLevel::Off);
     run.setProbeLevel({events::ProbeLevel::Ops, 20});
-    QCOMPARE(run.options().probeLevel, QString("off"));
+    QVERIFY(run.options().probeLevel == events::ProbeLevel::Off);
   }
 
   void acceptsAFallbackAndTakesItBack() {

@@ -91,7 +91,7 @@ class SelfTest {
 
  private:
   [[nodiscard]] QStringList arguments(const QString& what) const {
-    return {QStringLiteral("--device"),          options_.launch.device,
+    return {QStringLiteral("--device"),          QString::fromStdString(options_.launch.device),
             QStringLiteral("--self-test"),       what,
             QStringLiteral("--self-test-limit"), QString::number(limits_.check.count())};
   }

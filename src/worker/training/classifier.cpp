@@ -108,8 +108,8 @@ Classifier::Classifier(const TrainingSetup& setup, const torch::Device& device)
       vocabulary_(Vocabulary::build(setup_.data.train.texts)),
       train_(encodeTexts(setup_.data.train, vocabulary_)),
       heldOut_(encodeTexts(setup_.data.heldOut, vocabulary_)),
-      order_(train_.size(), setup_.options->seed) {
-  torch::manual_seed(setup_.options->seed);
+      order_(train_.size(), *setup_.options->seed) {
+  torch::manual_seed(*setup_.options->seed);
   model_ = IssueClassifier(setup_.sizes.model, static_cast<std::int64_t>(vocabulary_.size()),
                            static_cast<std::int64_t>(setup_.data.labelNames.size()));
   model_->to(device_);
@@ -123,7 +123,7 @@ Classifier::Classifier(const TrainingSetup& setup, const torch::Device& device)
 std::unique_ptr<ScenarioProgram> Classifier::makeProgram() const {
   const auto scenario = findScenario(setup_.options->scenario);
   auto program = makeScenarioProgram(scenario ? (*scenario)->program : "plain",
-                                     {setup_.data, train_, vocabulary_, setup_.options->seed});
+                                     {setup_.data, train_, vocabulary_, *setup_.options->seed});
   if (!program) throw std::runtime_error(program.error().message);
   return std::move(*program);
 }

@@ -147,7 +147,7 @@ class TorchScript final : public Workload {
  public:
   TorchScript(const TrainingSetup& setup, const torch::Device& device)
       : setup_(setup), file_(*setup.model), device_(device) {
-    torch::manual_seed(setup_.options->seed);
+    torch::manual_seed(*setup_.options->seed);
     load();
     tryOnce();
     model_.to(device_);

@@ -121,14 +121,14 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
       counters_(instruments.counters),
       onStepEnd_(std::move(instruments.onStepEnd)),
       device_(setup_.device.selected == "cpu" ? "cpu" : setup_.device.selected + ":0"),
-      checkpointClock_(setup_.options->checkpointSeconds) {
+      checkpointClock_(*setup_.options->checkpointSeconds) {
   if (setup_.options->checkpoint) checkpoint_.emplace(*setup_.options->checkpoint);
   if (counters_) {
     peakSource_ = probe::makeMpsPeaks();
     peaks_.emplace(recorder_, *peakSource_);
   }
   if (instruments.events) deviceSpans_.emplace(recorder_, *instruments.events);
-  recorder_.setLevel(setup_.options->probeLevel);
+  recorder_.setLevel(*setup_.options->probeLevel);
   const Knobs& knobs = setup_.sizes.knobs;
   learningRate_ = knobs.learningRate;
   memoryFraction_ = knobs.memoryFraction;
@@ -187,7 +187,7 @@ RunDescription TrainingLoop::description() const {
   run.maxSequenceLength = setup_.sizes.model.maxSequenceLength;
   run.plannedSteps = options.steps;
   run.scenario = options.scenario;
-  run.probeLevel = options.probeLevel;
+  run.probeLevel = *options.probeLevel;
   return run;
 }
 

@@ -144,7 +144,7 @@ class Benchmark {
         {"what", "matmul"}, {"m", shape.m}, {"k", shape.k}, {"n", shape.n}, {"dtype", type}};
     part(name, what, [&] {
       const torch::NoGradGuard noGrad;
-      torch::manual_seed(setup_.options->seed);
+      torch::manual_seed(*setup_.options->seed);
       // Drawn in float32: the CPU has no random numbers of every type.
       const at::Tensor a = torch::rand({shape.m, shape.k}).to(scalarType(dtype));
       const at::Tensor b = torch::rand({shape.k, shape.n}).to(scalarType(dtype));

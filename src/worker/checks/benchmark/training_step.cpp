@@ -43,7 +43,7 @@ void TrainingStep::train() {
 void TrainingStep::take(std::uint32_t number) {
   workload_->endStep();
   // Some workloads draw their batches from PyTorch's generator.
-  torch::manual_seed(setup_.options->seed + number);
+  torch::manual_seed(*setup_.options->seed + number);
   Knobs knobs = setup_.sizes.knobs;
   knobs.sequenceLength = workload_->beginStep(knobs.sequenceLength);
   workload_->useEvaluationMode();
