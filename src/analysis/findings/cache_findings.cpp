@@ -275,9 +275,9 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
   if (robustSlope(held) >= kLeastGrowthBytes) return;
   const double cached = driver - live;
   if (driver < kLeastCacheFactor * live || cached < kLeastCacheShare * recommended) return;
-  Finding finding = steps.ofGrowth(FindingKind::CacheAboveLive, 0);
+  Finding finding =
+      steps.ofWeight(FindingKind::CacheAboveLive, std::min(cached / recommended, 1.0));
   finding.costBytes = cached;
-  finding.weight = std::min(cached / recommended, 1.0);
   finding.firstStep = half.front().step();
   finding.lastStep = half.back().step();
   finding.title =
@@ -332,9 +332,8 @@ void findSystemPressure(const CheckedSteps& steps, Findings& findings) {
       steps.store.hello() ? static_cast<double>(steps.store.hello()->limits.systemBytes) : 0;
   const bool swaps = machine > 0 && swapped >= kLeastSwapShare * machine;
   if (share < kLeastPressureShare && !swaps) return;
-  Finding finding = steps.ofGrowth(FindingKind::SystemPressure, 0);
-  finding.costBytes.reset();
-  finding.weight = std::min(std::max(share, swaps ? swapped / machine : 0), 1.0);
+  Finding finding = steps.ofWeight(FindingKind::SystemPressure,
+                                   std::min(std::max(share, swaps ? swapped / machine : 0), 1.0));
   finding.title = share >= kLeastPressureShare
                       ? "System pressure: memory is short in " + percentText(share) + " of the time"
                       : "System pressure: " + formatBytes(wholeBytes(swapped)) +

@@ -89,6 +89,9 @@ struct CheckedSteps {
   /// weight is the growth after kGrowthHorizonSteps as a share of the memory limit, 0 if the limit
   /// is unknown. Texts stay empty.
   [[nodiscard]] Finding ofGrowth(FindingKind kind, double costBytes) const;
+  /// Makes a finding about all checked steps that has a rank, 0 to 1, and no cost in time or bytes.
+  /// Texts stay empty.
+  [[nodiscard]] Finding ofWeight(FindingKind kind, double weight) const;
 };
 
 /// Whether a finding of this kind was added.

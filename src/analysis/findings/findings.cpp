@@ -271,12 +271,18 @@ Finding CheckedSteps::ofTime(FindingKind kind, double waitsMs) const {
 }
 
 Finding CheckedSteps::ofGrowth(FindingKind kind, double costBytes) const {
-  Finding finding = ofTime(kind, 0);
-  finding.waitsMs.reset();
-  finding.costBytes = costBytes;
   const auto limit = static_cast<double>(recommendedBytes(store));
   // Without a known limit the finding ranks last.
-  finding.weight = limit > 0 ? std::min(costBytes * kGrowthHorizonSteps / limit, 1.0) : 0;
+  Finding finding =
+      ofWeight(kind, limit > 0 ? std::min(costBytes * kGrowthHorizonSteps / limit, 1.0) : 0);
+  finding.costBytes = costBytes;
+  return finding;
+}
+
+Finding CheckedSteps::ofWeight(FindingKind kind, double weight) const {
+  Finding finding = ofTime(kind, 0);
+  finding.waitsMs.reset();
+  finding.weight = weight;
   return finding;
 }
 

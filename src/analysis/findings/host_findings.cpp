@@ -44,6 +44,10 @@ constexpr const char* kOwnWorkAdvice =
     "do what the step does not need every few steps, on another thread or before the training; "
     "where it is many small ops, one for each tensor, use the torch._foreach_* op that does all at "
     "once";
+constexpr const char* kLossWorkAdvice =
+    "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
+    "time; what is computed there on the CPU keeps the device waiting";
+
 /// What to do about a line of the host's own work that is known by its text.
 struct LineAdvice {
   std::string_view text, advice;
@@ -57,9 +61,6 @@ constexpr std::array kLineAdvice = {
                "copy less often: a copy of a model that is kept up to date, parameter by "
                "parameter in one torch._foreach_copy_, needs no new tensors"},
 };
-constexpr const char* kLossWorkAdvice =
-    "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
-    "time; what is computed there on the CPU keeps the device waiting";
 
 /// The share of the time in which a script queues ops, 0 to 1, from which on its optimizer is what
 /// to look at first.
@@ -308,10 +309,12 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
   }
   if (text.empty()) return;
   finding.evidence += text;
-  for (const LineAdvice& known : kLineAdvice) {
-    const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
-    if (!ofBatch && source.find(known.text) != std::string::npos) finding.advice = known.advice;
-  }
+  const auto known = std::find_if(
+      kLineAdvice.begin(), kLineAdvice.end(),
+      [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
+  // Of a data set the DataLoader's settings say more.
+  const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
+  if (!ofBatch && known != kLineAdvice.end()) finding.advice = known->advice;
   finding.advice = "at " + finding.line + ": " + finding.advice;
 }
 
@@ -324,6 +327,12 @@ double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
   }));
 }
 
+std::int64_t waitNsIn(const TimeAccount& account, Region region) {
+  return account.nsWhere([region](const AccountRow& row) {
+    return row.activity == Activity::Wait && row.part.region == region;
+  });
+}
+
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
@@ -334,13 +343,8 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (assembly.steps > 0) return false;
   // What is left over when the steps are done is waited for after them.
   const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
-  const auto waitsIn = [](const TimeAccount& of, Region region) {
-    return of.nsWhere([region](const AccountRow& row) {
-      return row.activity == Activity::Wait && row.part.region == region;
-    });
-  };
-  const std::int64_t waitsNs =
-      waitsIn(account, Region::Step) + waitsIn(accountTime(steps.store, after), Region::AfterSteps);
+  const std::int64_t waitsNs = waitNsIn(account, Region::Step) +
+                               waitNsIn(accountTime(steps.store, after), Region::AfterSteps);
   const std::int64_t allNs = account.nsIn(Region::Step);
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
@@ -376,7 +380,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
         [&own](const AccountSpan& span) { return span.part == own.part; });
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
-  // In a short step it is the op that is slow, and not what the script does.
+  // In a short step queueing takes most of the time whatever the device does.
   if (steps.medianMs < kLeastIdleStepMs) return false;
   if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
@@ -393,9 +397,9 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
 
 /// What takes most of the steps must not stay unsaid, though the device may be as slow: loading, or
 /// the part that a script works in longest, if host samples tell the line.
-void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& findings) {
+void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, const OwnWork& own,
+                     Findings& findings) {
   if (steps.ofRange || !steps.store.ownScript()) return;
-  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
   const double allMs = steps.perStepMs(account.nsIn(Region::Step));
   const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
   const double ownMs = own.ms - steps.gains.ownLoopWorkMs();  // which has a finding
@@ -403,10 +407,7 @@ void addLargeOwnWork(const CheckedSteps& steps, const OwnWork& own, Findings& fi
   const double costMs = loads ? loadMs : ownMs;
   if (costMs < kLeastOwnWorkShare * allMs) return;
   // Where the host waits, the device is behind, and what the host does meanwhile costs little.
-  const double waitMs = steps.perStepMs(account.nsWhere([](const AccountRow& row) {
-    return row.activity == Activity::Wait && row.part.region == Region::Step;
-  }));
-  if (waitMs >= kLeastIdleShare * allMs) return;
+  if (steps.perStepMs(waitNsIn(account, Region::Step)) >= kLeastIdleShare * allMs) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
   finding.estimate = true;
   finding.where = loads ? std::string(phaseName(events::Phase::BatchAssembly)) : own.where;
@@ -470,12 +471,14 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
 }  // namespace
 
 struct HostBoundRule::Parts {
-  Parts(const CheckedSteps& steps, const Assembly& assembled, OwnWork worked)
+  Parts(const CheckedSteps& steps, const Assembly& assembled, TimeAccount accounted, OwnWork worked)
       : assembly(assembled),
+        account(std::move(accounted)),
         own(std::move(worked)),
         idle(steps.store, steps.records.front().step(), steps.records.back().step()) {}
 
   Assembly assembly;
+  TimeAccount account;
   OwnWork own;
   IdleEstimation idle;
 };
@@ -487,7 +490,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
   if (!parts_) {
     if (!steps.store.hasQueue()) return false;
     const Assembly assembly = assemblyOf(steps);
-    const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+    TimeAccount account = accountTime(steps.store, steps.firstToLast());
     const OwnWork own = mostOwnWorkIn(steps, account);
     const double leastMs = kLeastIdleShare * steps.medianMs;
     // estimateIdle() is slow on a long run: not if it could give no finding.
@@ -496,7 +499,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
       return false;
     }
     if (addUnwaitedWork(steps, assembly, account, own, findings)) return false;
-    parts_ = std::make_unique<Parts>(steps, assembly, own);
+    parts_ = std::make_unique<Parts>(steps, assembly, std::move(account), own);
     return true;
   }
   if (parts_->idle.advance()) return true;
@@ -511,7 +514,7 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
     addIdleCause(steps, each, parts_->own, idle.steps.size(), findings);
   }
   const bool isSaid = spans || hasKind(findings, FindingKind::HostBound);
-  if (!isSaid) addLargeOwnWork(steps, parts_->own, findings);
+  if (!isSaid) addLargeOwnWork(steps, parts_->account, parts_->own, findings);
   return false;
 }
 

@@ -73,9 +73,7 @@ void findThermalState(const CheckedSteps& steps, Findings& findings) {
   const auto& states = steps.store.machine().thermal;
   const SlowedSteps compared = slowedSteps(
       steps, [&states](std::size_t row) { return states[row] >= events::ThermalState::Serious; });
-  Finding finding = steps.ofGrowth(FindingKind::ThermalState, 0);
-  finding.costBytes.reset();
-  finding.weight = share * compared.lostShare();
+  Finding finding = steps.ofWeight(FindingKind::ThermalState, share * compared.lostShare());
   finding.title = "Hot machine: thermal state " + std::string(thermalStateName(machine.hottest())) +
                   ", in which macOS slows processors and GPU down, for " + secondsText(hotNs) +
                   " of these steps";
@@ -99,9 +97,7 @@ void findLowPowerMode(const CheckedSteps& steps, Findings& findings) {
   const auto& modes = steps.store.machine().power;
   const SlowedSteps compared = slowedSteps(
       steps, [&modes](std::size_t row) { return modes[row] == events::PowerMode::Low; });
-  Finding finding = steps.ofGrowth(FindingKind::LowPowerMode, 0);
-  finding.costBytes.reset();
-  finding.weight = share * compared.lostShare();
+  Finding finding = steps.ofWeight(FindingKind::LowPowerMode, share * compared.lostShare());
   const std::int64_t lowNs = machine.powerNs[static_cast<std::size_t>(events::PowerMode::Low)];
   finding.title = share == 1 ? std::string(
                                    "Low Power Mode is on: the system slows processors and "

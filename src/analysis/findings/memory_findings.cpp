@@ -268,9 +268,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const double share = static_cast<double>(peak) / limit;
   if (share < kNearLimitShare) return;
   const auto percent = std::to_string(std::lround(100 * share));
-  Finding finding = steps.ofGrowth(FindingKind::NearLimit, 0);
-  finding.costBytes.reset();
-  finding.weight = std::min(share, 1.0);
+  Finding finding = steps.ofWeight(FindingKind::NearLimit, std::min(share, 1.0));
   const std::string limitName = high > 0 && high < 1 ? "the high watermark" : "recommended max";
   finding.title = "Near the limit: driver memory reaches " + percent + " % of " + limitName;
   const bool inSteps = region->region == Region::Step;

@@ -338,9 +338,7 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
   const std::string dtype = computedIn(steps.store, *first);
   const bool isFloat16 = dtype == "float16";
   Finding finding =
-      steps.ofGrowth(isFloat16 ? FindingKind::Float16Unscaled : FindingKind::NonFiniteLoss, 0);
-  finding.costBytes.reset();
-  finding.weight = 1;
+      steps.ofWeight(isFloat16 ? FindingKind::Float16Unscaled : FindingKind::NonFiniteLoss, 1);
   finding.firstStep = first->step();
   finding.lastStep = last->step();
   const std::string value = std::isnan(first->loss()) ? "NaN" : "infinite";
@@ -380,9 +378,7 @@ void findAutocastOff(const CheckedSteps& steps, Findings& findings) {
   const std::optional<RunDescription>& run = steps.store.run();
   // A script may also use the autocast of its device, or hold its model in another type.
   if (!run || run->autocastOff.empty() || run->dtype != "float32") return;
-  Finding finding = steps.ofGrowth(FindingKind::AutocastOff, 0);
-  finding.costBytes.reset();
-  finding.weight = kAutocastWeight;
+  Finding finding = steps.ofWeight(FindingKind::AutocastOff, kAutocastWeight);
   finding.line = run->autocastLine;
   const std::string device = '"' + run->autocastOff + '"';
   finding.title = "No mixed precision: autocast is for " + device +
