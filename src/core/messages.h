@@ -154,6 +154,8 @@ struct RunDescription {
   std::string autocastLine{};
   /// Of a script: where it called backward with torch.autograd's anomaly detection on; empty: off.
   std::string anomalyLine{};
+
+  bool operator==(const RunDescription&) const = default;
 };
 
 /// A setting of the user's own script that the host can change: declared by highwater.knob(), or

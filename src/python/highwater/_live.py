@@ -36,4 +36,9 @@ def line_of_script() -> str:
     frame = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__package__") in OURS:
         frame = frame.f_back
+    return line_of(frame)
+
+
+def line_of(frame) -> str:
+    """The line that a frame runs: "train.py:33"; "" for None."""
     return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""

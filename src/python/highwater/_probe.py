@@ -332,7 +332,7 @@ def line_of_user() -> str:
     while frame is not None and (frame.f_code.co_filename.startswith(folders)
                                  or frame.f_globals.get("__package__") in _live.OURS):
         frame = frame.f_back
-    return f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}" if frame is not None else ""
+    return _live.line_of(frame)
 
 
 def _shortened(text: str, most_bytes: int) -> str:

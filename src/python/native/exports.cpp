@@ -312,14 +312,25 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  const char* autocast_off, const char* autocast_line, bool open_in_optimizer,
                  const char* anomaly_line) {
   withProbe(running, [&](ScriptProbe& probe) {
-    std::optional<LoaderSettings> loader;
+    RunDescription run;
+    run.model = model;
+    run.optimizer = optimizer;
+    run.dtype = dtype;
+    run.parameters = parameters;
+    run.knobs.batchSize = clamped(batch);
+    run.knobs.sequenceLength = clamped(length);
+    run.stepsAre = static_cast<StepsAre>(steps_are);
+    run.firstStep = clamped(first_step);
     if (loader_workers >= 0) {
-      loader = {static_cast<std::uint32_t>(loader_workers), persistent_workers, device_data};
+      run.loader = {static_cast<std::uint32_t>(loader_workers), persistent_workers, device_data};
     }
-    probe.describe({model, optimizer, dtype, parameters, clamped(batch), clamped(length),
-                    static_cast<StepsAre>(steps_are), clamped(first_step), loader,
-                    clamped(open_batch), clamped(open_length), autocast_off, autocast_line,
-                    open_in_optimizer, anomaly_line});
+    run.openBatchSize = clamped(open_batch);
+    run.openSequenceLength = clamped(open_length);
+    run.openInOptimizer = open_in_optimizer;
+    run.autocastOff = autocast_off;
+    run.autocastLine = autocast_line;
+    run.anomalyLine = anomaly_line;
+    probe.describe(std::move(run));
   });
 }
 

@@ -216,38 +216,31 @@ void ScriptProbe::forgetKept() {
   for (const probe::EventRecord& mark : marks) recorder_.lane().push(mark);
 }
 
-void ScriptProbe::describe(Model model) {
-  if (described_ && described_->batchSize > 0) {  // the sizes are those of step 1
-    model.batchSize = described_->batchSize;
-    model.sequenceLength = described_->sequenceLength;
-  }
-  model_ = std::move(model);
+void ScriptProbe::describe(RunDescription run) {
+  // The sizes are those of step 1.
+  if (described_ && described_->knobs.batchSize > 0) run.knobs = described_->knobs;
+  run_ = std::move(run);
   // Where nothing trains, a step must not come before the message that it is an iteration.
-  if (described_ || model_.stepsAre == StepsAre::kIterations) sendDescription();
+  if (described_ || run_.stepsAre == StepsAre::kIterations) sendDescription();
 }
 
 void ScriptProbe::sendDescription() {
-  if (!outbox_ || described_ == model_) return;
-  described_ = model_;
-  RunDescription run;
-  run.workload = asName(options_.script);
+  if (!outbox_ || described_ == run_) return;
+  described_ = run_;
+  RunDescription run = run_;
+  run.workload = options_.script;
   run.ownScript = true;
-  run.model = asName(model_.name);
-  run.optimizer = asName(model_.optimizer);
-  run.dtype = asName(model_.dtype);
-  run.parameters = model_.parameters;
-  run.knobs = {std::min(model_.batchSize, wire::kMaxBatchSize),
-               std::min(model_.sequenceLength, wire::kMaxSequenceLength), 0};
   run.probeLevel = options_.level;
-  run.stepsAre = model_.stepsAre;
-  run.firstStep = model_.firstStep;
-  run.loader = model_.loader;
-  run.openBatchSize = std::min(model_.openBatchSize, wire::kMaxBatchSize);
-  run.openSequenceLength = std::min(model_.openSequenceLength, wire::kMaxSequenceLength);
-  run.autocastOff = asName(model_.autocastOff);
-  run.autocastLine = asName(model_.autocastLine);
-  run.openInOptimizer = model_.openInOptimizer;
-  run.anomalyLine = asName(model_.anomalyLine);
+  for (std::string* text : {&run.workload, &run.model, &run.optimizer, &run.dtype, &run.autocastOff,
+                            &run.autocastLine, &run.anomalyLine}) {
+    *text = asName(*text);
+  }
+  for (std::uint32_t* size : {&run.knobs.batchSize, &run.openBatchSize}) {
+    *size = std::min(*size, wire::kMaxBatchSize);
+  }
+  for (std::uint32_t* size : {&run.knobs.sequenceLength, &run.openSequenceLength}) {
+    *size = std::min(*size, wire::kMaxSequenceLength);
+  }
   outbox_->post(run);
 }
 
@@ -268,8 +261,8 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
       std::uint64_t{batchSize} * std::max(sequenceLength, 1U) * std::max(microSteps, 1U);
   sequenceLength = std::min(sequenceLength, wire::kMaxSequenceLength);
   if (!described_) {
-    if (model_.batchSize == 0) model_.batchSize = batchSize;
-    if (model_.sequenceLength == 0) model_.sequenceLength = sequenceLength;
+    if (run_.knobs.batchSize == 0) run_.knobs.batchSize = batchSize;
+    if (run_.knobs.sequenceLength == 0) run_.knobs.sequenceLength = sequenceLength;
     sendDescription();
   }
   if (counters_) {

@@ -61,27 +61,9 @@ class ScriptProbe {
   /// Ends the observing alone.
   void stopObserving();
 
-  /// What is known of the training; sent with the first step at the latest, and again when it
-  /// changes.
-  struct Model {
-    std::string name;       ///< its class
-    std::string optimizer;  ///< the class of its optimizer
-    std::string dtype;      ///< of its parameters: "float32"
-    std::uint64_t parameters = 0;
-    std::uint32_t batchSize = 0;       ///< 0: not known
-    std::uint32_t sequenceLength = 0;  ///< 0: not known
-    StepsAre stepsAre = StepsAre::kTraining;
-    std::uint32_t firstStep = 0;
-    std::optional<LoaderSettings> loader{};
-    std::uint32_t openBatchSize = 0,
-                  openSequenceLength = 0;  ///< as RunDescription's, like the rest
-    std::string autocastOff{}, autocastLine{};
-    bool openInOptimizer = false;
-    std::string anomalyLine{};
-
-    bool operator==(const Model&) const = default;
-  };
-  void describe(Model model);
+  /// Takes what is known of the training; sent with the first step at the latest, and again when it
+  /// changes. Workload, level and that it is a script need not be given, texts and sizes are cut.
+  void describe(RunDescription run);
 
   /// A step begins: now, or where noteStepBegin() was called if `late`.
   void beginStep(std::uint32_t step, bool late);
@@ -176,8 +158,8 @@ class ScriptProbe {
   std::int64_t cutNs_ = 0;
   std::mutex knobMutex_;  ///< connecting does not hold the interpreter's lock
   std::vector<ScriptKnob> knobs_;
-  Model model_;
-  std::optional<Model> described_;  ///< what was sent
+  RunDescription run_;
+  std::optional<RunDescription> described_;  ///< what of it was sent
   std::int64_t beginNs_ = 0, notedBeginNs_ = 0, notedEndNs_ = 0;
   std::uint32_t batchSize_ = 0;      ///< that two steps in a row had last, or the first one
   std::uint32_t lastBatchSize_ = 0;  ///< of the last step
