@@ -17,6 +17,7 @@
 #include "core/simulation.h"
 #include "core/units.h"
 #include "report/report_text.h"
+#include "session/describe_worker.h"
 #include "session/run_end.h"
 #include "session/script_process.h"
 #include "session/session.h"
@@ -119,6 +120,7 @@ class ScriptRun final : public QObject {
       return;
     }
     if (auto closed = output_.close(); !closed) printError(output_.errorText());
+    say("\n");  // the program's last line may be open
     if (!store_.steps().records.empty()) {
       say(report::shortSummary(store_, analysis::summarize(store_), textWidth(stderr)));
     } else {
@@ -174,6 +176,10 @@ int runScript(const ScriptCommandOptions& options) {
   // Who ends this program means the training.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
     if (std::signal(each, &passOn) == SIG_IGN) std::signal(each, SIG_IGN);  // as by nohup
+  }
+  if (auto usable = session::checkSimulatedSettings(options.script); !usable) {
+    printError(usable.error().message);
+    return kExitUsage;
   }
   return ScriptRun(options).run();
 }

@@ -15,6 +15,7 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "session/describe_worker.h"
 #include "session/start_signals.h"
 #include "store/recording_reader.h"
 #include "window/main_window.h"
@@ -73,6 +74,10 @@ constexpr int kWaitForEndMs = 5000;
 /// if the program goes on nevertheless.
 int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script,
                       StopSignals& stops) {
+  if (auto usable = session::checkSimulatedSettings(script); !usable) {
+    printError(usable.error().message);
+    return kExitUsage;
+  }
   std::optional<session::StartSignals> terminals(std::in_place);
   // One that came before is not for the program, which does not exist yet.
   int early = 0;

@@ -209,7 +209,8 @@ void addOutsideLine(TextTable& head, const LiveStore& store, const RunSummary& s
 std::string endLine(const LiveStore& store, const RecordingCondition& condition) {
   if (!store.end() && condition.beingWritten) return "not yet: the recording is being written";
   if (!store.end() && !condition.damage.empty()) return "unknown: the recording is damaged";
-  if (!store.end()) return "unknown: the recording ends without saying so";
+  if (!store.end())
+    return "unknown: the recording ends without saying so, and later steps may be missing";
   return std::string(runEndKey(store.end()->reason)) + ": " + plainText(store.end()->message);
 }
 

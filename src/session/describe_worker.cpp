@@ -1,9 +1,14 @@
 #include "session/describe_worker.h"
 
 #include <QEventLoop>
+#include <QProcessEnvironment>
+#include <algorithm>
+#include <string_view>
 
 #include "core/exit_codes.h"
+#include "core/sim_knobs.h"
 #include "session/frame_channel.h"
+#include "session/script_process.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 
@@ -78,6 +83,25 @@ Result<Hello> describeWorker(const LaunchOptions& options) {
   if (auto started = query.start(); !started) return started.error();
   loop.exec();
   return query.answer();
+}
+
+Result<void> checkSimulatedSettings(const ScriptOptions& script) {
+  if (!script.simulated) return {};
+  const QProcessEnvironment all = environmentWith(script.environment);
+  const auto mayBeWrong = [&all](const SimKnob& knob) {
+    const QString value = all.value(QLatin1String(knob.variable));
+    const bool isFlag = *knob.metavar == '\0';
+    return !value.isEmpty() && knob.variable != std::string_view(kSimLedgerVariable) &&
+           !(isFlag && value == QLatin1String("1"));
+  };
+  if (std::none_of(kSimKnobs.begin(), kSimKnobs.end(), mayBeWrong)) return {};
+  LaunchOptions options;
+  options.device = "sim";
+  // The ledger is the script's: the worker would replace the file.
+  options.environment = script.environment + QStringList{QLatin1String(kSimLedgerVariable) + '='};
+  const auto answer = describeWorker(options);
+  if (!answer && answer.error().code == ErrorCode::kUsage) return answer.error();
+  return {};
 }
 
 }  // namespace highwater::session

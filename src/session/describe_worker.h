@@ -14,6 +14,7 @@ namespace highwater::session {
 
 class FrameChannel;
 class WorkerProcess;
+struct ScriptOptions;
 
 /// Asks a worker, in the background, for its versions and the device that it would use. It loads
 /// libtorch but does not train. One query is one question.
@@ -55,5 +56,11 @@ class WorkerQuery final : public QObject {
 /// if it does not answer, and with the errors of readSupervisionLimits(), findWorker() and
 /// WorkerProcess::start().
 [[nodiscard]] Result<Hello> describeWorker(const LaunchOptions& options);
+
+/// Checks the settings of the simulated device for a script, if it shall have one: those that are
+/// added to its environment, and those of this process. A worker reads them as the script's device
+/// would, which takes a second or two, and no time where none can be wrong. Fails with kUsage where
+/// one is not allowed; other problems are left to the script's start.
+[[nodiscard]] Result<void> checkSimulatedSettings(const ScriptOptions& script);
 
 }  // namespace highwater::session

@@ -55,10 +55,17 @@ void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
   const bool failed = facts.exit && (facts.exit->signal != 0 || facts.exit->exitCode != 0);
   if (facts.isScript && failed && !facts.goodbye->stoppedOnRequest) return endScript(facts, end);
   end.reason = facts.goodbye->stoppedOnRequest ? Reason::kStopped : Reason::kFinished;
-  end.message = facts.goodbye->stoppedOnRequest
-                    ? "stopped on request after " + counted(facts.goodbye->stepsDone)
-                    : counted(facts.goodbye->stepsDone) + " done";
-  // A script that is stopped ends by the interrupt, as by Ctrl+C.
+  const std::string steps = counted(facts.goodbye->stepsDone);
+  if (!facts.goodbye->stoppedOnRequest) {
+    end.message = steps + " done";
+  } else if (facts.isScript && !facts.stopRequested) {
+    end.message = "interrupted, as by Ctrl+C, after " + steps;
+    if (facts.exit) end.exitCode = facts.exit->exitCode;
+    return;
+  } else {
+    end.message = "stopped on request after " + steps;
+  }
+  // A script is stopped by an interrupt.
   const bool asAsked = facts.isScript && facts.goodbye->stoppedOnRequest;
   if (asAsked) end.signal = 0;
   if (!asAsked && failed) {

@@ -360,6 +360,13 @@ for step in range(10):
     QTest::newRow("unknown level")
         << QStringList{"run", "--record", file, "--level", "all", "--", kPython, kOwnScript}
         << "--level";
+    const auto simulated = [&](const QString& option, const QString& value) {
+      return QStringList{"run",  "--device", "sim", "--record",   file,
+                         option, value,      "--",  "/bin/touch", file};
+    };
+    QTest::newRow("a wrong setting of the device")
+        << simulated("--sim-slowdown", "0") << "--sim-slowdown";
+    QTest::newRow("a wrong watermark") << simulated("--high-watermark", "3") << "--high-watermark";
   }
 
   void refusesBadInput() {

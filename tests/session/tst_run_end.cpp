@@ -147,9 +147,26 @@ class TestRunEnd : public QObject {
     QVERIFY(killed.reason == Reason::kCrashed && killed.signal == SIGSEGV);
     QCOMPARE(killed.message,
              std::string("train.py was killed by signal 11 (SIGSEGV) after 12 steps"));
-    // As asked for: with Stop, or with Ctrl+C.
-    QVERIFY(endOf(0, SIGINT, true).reason == Reason::kStopped);
-    QCOMPARE(endOf(0, SIGINT, true).signal, 0);
+  }
+
+  void aScriptIsStoppedOrInterrupted() {
+    RunFacts facts = withExit(running(), 0, SIGINT);
+    facts.isScript = true;
+    facts.goodbye = Goodbye{12, true};
+    const RunEnd interrupted = runEndFrom(facts);
+    QVERIFY(interrupted.reason == Reason::kStopped);
+    QCOMPARE(interrupted.signal, SIGINT);
+    QCOMPARE(interrupted.message, std::string("interrupted, as by Ctrl+C, after 12 steps"));
+    facts.exit = ProcessExit{130, 0};
+    QCOMPARE(runEndFrom(facts).exitCode, 130);
+    facts.exit.reset();  // attached
+    QCOMPARE(runEndFrom(facts).message, interrupted.message);
+    facts.exit = ProcessExit{0, SIGINT};
+    facts.stopRequested = true;
+    const RunEnd stopped = runEndFrom(facts);
+    QVERIFY(stopped.reason == Reason::kStopped);
+    QCOMPARE(stopped.signal, 0);
+    QCOMPARE(stopped.message, std::string("stopped on request after 12 steps"));
   }
 
   void aScriptWithoutAGoodbyeNamesItsExit() {
