@@ -8,7 +8,9 @@
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 namespace highwater::simmps {
@@ -139,21 +141,27 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
 }
 
 void DeviceQueue::start() {
-  thread_ = std::thread([this] {
+  const auto begun = std::make_shared<std::promise<void>>();
+  thread_ = std::thread([this, begun] {
     threadId_.store(std::this_thread::get_id());
     if (!options_.scope) {
+      begun->set_value();
       loop();
       return;
     }
     // What the scope sets up may take locks too.
     gate_.enter();
-    options_.scope([this] {
+    options_.scope([this, begun] {
       gate_.leave();
+      begun->set_value();
       loop();
       gate_.enter();
     });
     gate_.leave();
   });
+  // What the scope sets up may read the environment, and no thread may change that meanwhile: who
+  // loads the device, such as Python's import of torch, does so as soon as this returns.
+  begun->get_future().wait();
 }
 
 void DeviceQueue::loop() {
