@@ -112,6 +112,26 @@ struct LoaderSettings {
   bool operator==(const LoaderSettings&) const = default;
 };
 
+/// Something in a script's code that a finding may name.
+struct CodeSign {
+  std::string what;    ///< one of the keys below
+  std::string line;    ///< of the script: "train.py:28"; empty where it is not known
+  std::string text{};  ///< what the key says
+  double share = 0;    ///< 0 to 1; what the key says
+
+  bool operator==(const CodeSign&) const = default;
+};
+/// torch.autocast was asked for `text`, a device that this machine has not, so that PyTorch turned
+/// it off.
+inline constexpr std::string_view kAutocastOffSign = "autocast_off";
+/// Backward was called with torch.autograd's anomaly detection on.
+inline constexpr std::string_view kAnomalySign = "anomaly_detection";
+/// Backward was called with retain_graph=True.
+inline constexpr std::string_view kRetainGraphSign = "retain_graph";
+/// Backward computes gradients that no optimizer uses: of `share` of the parameters that have
+/// gradients, most of them of a model of the class `text`, which was called at `line`.
+inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";
+
 /// The model, data and settings of the run. Sent before the first step; of a script again where
 /// more is known of it.
 struct RunDescription {
@@ -147,13 +167,16 @@ struct RunDescription {
   /// not.
   std::uint32_t openBatchSize = 0;
   std::uint32_t openSequenceLength = 0;
-  bool openInOptimizer = false;  ///< that step was within the optimizer's
-  /// Of a script: a device for which it asked torch.autocast, and which this machine has not, so
-  /// that PyTorch turned autocast off; empty: none. And the script's line, "train.py:28".
-  std::string autocastOff{};
-  std::string autocastLine{};
-  /// Of a script: where it called backward with torch.autograd's anomaly detection on; empty: off.
-  std::string anomalyLine{};
+  bool openInOptimizer = false;   ///< that step was within the optimizer's
+  std::vector<CodeSign> signs{};  ///< of a script; each `what` at most once
+
+  /// The sign of a key; nullptr if there is none.
+  [[nodiscard]] const CodeSign* sign(std::string_view what) const {
+    for (const CodeSign& each : signs) {
+      if (each.what == what) return &each;
+    }
+    return nullptr;
+  }
 
   bool operator==(const RunDescription&) const = default;
 };

@@ -111,10 +111,13 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.firstStep = t.first_step();
   m.openBatchSize = t.open_batch_size();
   m.openSequenceLength = t.open_sequence_length();
-  m.autocastOff = text(t.autocast_off());
-  m.autocastLine = text(t.autocast_line());
   m.openInOptimizer = t.open_in_optimizer();
-  m.anomalyLine = text(t.anomaly_line());
+  if (t.signs()) {
+    for (const fb::CodeSign* each : *t.signs()) {
+      m.signs.push_back(
+          {text(each->what()), text(each->line()), text(each->text()), each->share()});
+    }
+  }
   if (const fb::LoaderSettings* loader = t.loader()) {
     m.loader = {loader->workers(), loader->persistent_workers(), loader->device_data()};
   }

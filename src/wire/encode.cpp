@@ -79,22 +79,25 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
   const auto scenario = text(b, m.scenario);
   const auto model = text(b, m.model);
   const auto optimizer = text(b, m.optimizer);
-  const auto autocastOff = text(b, m.autocastOff);
-  const auto autocastLine = text(b, m.autocastLine);
-  const auto anomalyLine = text(b, m.anomalyLine);
+  std::vector<Offset<fb::CodeSign>> signs;
+  for (const CodeSign& each : m.signs) {
+    const auto what = text(b, each.what), line = text(b, each.line), more = text(b, each.text);
+    signs.push_back(fb::CreateCodeSign(b, what, line, more, each.share));
+  }
+  const auto signVector = b.CreateVector(signs);
   Offset<fb::LoaderSettings> loader;
   if (m.loader) {
     loader = fb::CreateLoaderSettings(b, m.loader->workers, m.loader->persistentWorkers,
                                       m.loader->deviceData);
   }
-  return {fb::Body::RunDescription,
-          fb::CreateRunDescription(
-              b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows, labelVector,
-              m.vocabularySize, m.width, m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
-              m.maxSequenceLength, m.plannedSteps, scenario,
-              static_cast<std::uint8_t>(m.probeLevel), m.ownScript, model, optimizer,
-              static_cast<std::uint8_t>(m.stepsAre), loader, m.firstStep, m.openBatchSize,
-              m.openSequenceLength, autocastOff, autocastLine, m.openInOptimizer, anomalyLine)};
+  return {
+      fb::Body::RunDescription,
+      fb::CreateRunDescription(
+          b, workload, preset, dtype, dataset, m.trainRows, m.heldOutRows, labelVector,
+          m.vocabularySize, m.width, m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
+          m.maxSequenceLength, m.plannedSteps, scenario, static_cast<std::uint8_t>(m.probeLevel),
+          m.ownScript, model, optimizer, static_cast<std::uint8_t>(m.stepsAre), loader, m.firstStep,
+          m.openBatchSize, m.openSequenceLength, m.openInOptimizer, signVector)};
 }
 
 Encoded<fb::ScriptKnob> encodeBody(Builder& b, const ScriptKnob& m) {

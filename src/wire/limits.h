@@ -15,6 +15,8 @@ inline constexpr std::uint32_t kProtocolVersion = 1;
 inline constexpr std::size_t kMaxTextBytes = std::size_t{64} << 10;
 /// The longest name of a module, thread, op or field of the run's description, in bytes.
 inline constexpr std::size_t kMaxNameBytes = 1024;
+/// The most signs of a script's code in the description of a run.
+inline constexpr std::size_t kMaxCodeSigns = 100;
 /// The longest text of a line of the user's code, in bytes.
 inline constexpr std::size_t kMaxLineTextBytes = 200;
 

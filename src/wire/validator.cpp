@@ -148,9 +148,20 @@ Result<void> Validator::checkHello(const Hello& hello) {
 Result<void> Validator::checkDescription(const RunDescription& run) {
   const auto tooLong = [](const std::string& text) { return text.size() > kMaxNameBytes; };
   if (tooLong(run.workload) || tooLong(run.preset) || tooLong(run.dtype) || tooLong(run.dataset) ||
-      tooLong(run.scenario) || tooLong(run.model) || tooLong(run.optimizer) ||
-      tooLong(run.autocastOff) || tooLong(run.autocastLine) || tooLong(run.anomalyLine)) {
+      tooLong(run.scenario) || tooLong(run.model) || tooLong(run.optimizer)) {
     return refuse(Violation::kTextTooLong, "a name in the description of the run");
+  }
+  if (run.signs.size() > kMaxCodeSigns) {
+    return refuse(Violation::kNumberOutOfRange,
+                  "more than " + std::to_string(kMaxCodeSigns) + " signs of a script's code");
+  }
+  for (const CodeSign& each : run.signs) {
+    if (tooLong(each.what) || tooLong(each.line) || tooLong(each.text)) {
+      return refuse(Violation::kTextTooLong, "a sign of a script's code");
+    }
+    if (!(each.share >= 0 && each.share <= 1)) {
+      return refuse(Violation::kNumberOutOfRange, "the share of a sign of a script's code");
+    }
   }
   const auto level = static_cast<int>(run.probeLevel);
   if (level < 1 || level > static_cast<int>(events::ProbeLevel::MAX)) {

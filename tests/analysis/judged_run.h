@@ -47,8 +47,8 @@ struct JudgedRun {
   std::int64_t stepMs = kStepMs;  ///< at most kStepMs, without what moreAssemblyMs adds
   OwnedBatch more;                ///< events besides
   bool ownScript = false;
-  std::string autocastOff, anomalyLine;  ///< as RunDescription's
-  Definitions names;                     ///< more than those of the run
+  std::vector<CodeSign> signs;  ///< as RunDescription's
+  Definitions names;            ///< more than those of the run
   std::string platform;
   std::vector<FallbackAcceptance> accepted;
   std::optional<RunEnd> runEnd = std::nullopt;
@@ -81,9 +81,7 @@ struct JudgedRun {
     RunDescription run;
     run.ownScript = ownScript;
     run.dtype = dtype;
-    run.autocastOff = autocastOff;
-    if (!autocastOff.empty()) run.autocastLine = "train.py:12";
-    run.anomalyLine = anomalyLine;
+    run.signs = signs;
     store.apply(run);
     for (const FallbackAcceptance& each : accepted) store.apply(each);
     OwnedBatch batch = more;

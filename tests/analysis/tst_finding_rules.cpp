@@ -253,11 +253,15 @@ std::vector<MadeRun> madeRuns() {
        })},
       {"autocast for a GPU elsewhere", {Kind::AutocastOff}, changed([](JudgedRun& run) {
          run.ownScript = true;
-         run.autocastOff = "cuda";
+         run.signs = {{std::string(kAutocastOffSign), "train.py:12", "cuda"}};
        })},
       {"anomaly detection", {Kind::AnomalyDetection}, changed([](JudgedRun& run) {
-         run.anomalyLine = "train.py:41";
+         run.signs = {{std::string(kAnomalySign), "train.py:41"}};
          for (std::uint32_t step = 1; step <= run.steps; ++step) readGradients(run, step);
+       })},
+      {"a teacher with gradients", {Kind::UnusedGradients}, changed([](JudgedRun& run) {
+         run.ownScript = true;
+         run.signs = {{std::string(kUnusedGradientsSign), "train.py:7", "Teacher", 0.8}};
        })},
   };
 }

@@ -1,9 +1,10 @@
 """Scripts as people write them, which do not mention Highwater: the same with the hooks and without, and what
 the hooks told is what the script did."""
 import importlib.util
+import os
 import unittest
 
-from support import Step, forked, in_own_process, run_both, script
+from support import SCRIPTS, Step, forked, in_own_process, run_both, script
 
 ITERATION = ["forward", "backward", "optimizer_step"]
 
@@ -35,6 +36,29 @@ class Scripts(unittest.TestCase):
         facts = log.described()
         self.assertEqual((facts["model"], facts["parameters"], facts["optimizer"]), ("Sequential", 195, "SGD"))
         self.assertEqual(facts["steps_by"], "optimizer")
+
+    def signs(self, name):
+        """What a script's log tells of its code, by key: the line, by its mark, with the rest."""
+        with open(os.path.join(SCRIPTS, name + ".py"), encoding="utf-8") as file:
+            lines = file.read().splitlines()
+        told = self.watched(name).described().get("signs", ())
+        signs = {}
+        for what, line, *rest in (each.split("\t") for each in told):
+            at, number = line.split(":")
+            self.assertEqual(at, name + ".py")
+            signs[what] = lines[int(number) - 1].partition("# ")[2], *rest
+        return signs
+
+    def test_gradients_that_no_optimizer_uses(self):
+        self.assertEqual(self.signs("teacher"), {"unused_gradients": ("TEACHER", "Sequential", "0.9587")})
+        self.assertEqual(self.signs("part_trained"), {"unused_gradients": ("MODEL", "Sequential", "0.6890"),
+                                                      "retain_graph": ("", "", "0.0000")})
+        self.assertEqual(self.signs("trained_in_turn"), {})
+        self.assertEqual(self.signs("two_optimizers"), {})
+
+    def test_a_teacher_is_part_of_the_step(self):
+        """Once its gradients were seen, it is no evaluation, though it was put in eval()."""
+        self.assertEqual(self.watched("teacher").phases()[-4:], ["forward", "forward", "backward", "optimizer_step"])
 
     def test_accumulation(self):
         log = self.watched("accumulation")

@@ -78,6 +78,7 @@ class TestCodec : public QObject {
     QVERIFY(run.ownScript);
     QCOMPARE(run.model, std::string("Classifier"));
     QCOMPARE(run.optimizer, std::string("AdamW"));
+    QVERIFY(run.signs == test::scriptDescription().signs);
     ScriptKnob sent = test::scriptKnob();
     sent.kind = ScriptKnob::Kind::kChoice;
     sent.choices = {"mean", "sum"};

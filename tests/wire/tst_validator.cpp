@@ -84,6 +84,16 @@ class TestValidator : public QObject {
     QVERIFY(validator.check(test::scriptDescription()).ok());
     QVERIFY(validator.check(test::scriptKnob()).ok());
     QVERIFY(validator.check(test::scriptKnob()).ok());  // again, with a new value
+    const auto refusesSigns = [](std::vector<CodeSign> signs, Violation expected) {
+      RunDescription run = test::scriptDescription();
+      run.signs = std::move(signs);
+      refuses(greeted(), run, expected);
+    };
+    refusesSigns(std::vector<CodeSign>(kMaxCodeSigns + 1), Violation::kNumberOutOfRange);
+    refusesSigns({{"what", std::string(kMaxNameBytes + 1, 'x')}}, Violation::kTextTooLong);
+    refusesSigns({{"what", "", "", 1.5}}, Violation::kNumberOutOfRange);
+    refusesSigns({{"what", "", "", std::numeric_limits<double>::quiet_NaN()}},
+                 Violation::kNumberOutOfRange);
     const auto refusesKnob = [](const std::function<void(ScriptKnob&)>& spoil, Violation expected) {
       ScriptKnob knob = test::scriptKnob();
       spoil(knob);

@@ -131,6 +131,10 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 [[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
 [[nodiscard]] std::string loaderAdvice(const LiveStore& store);
+/// How many times as long the last quarter of the steps takes as the first, by their medians.
+[[nodiscard]] double slowingOf(const CheckedSteps& steps);
+/// From this on the steps become slower.
+inline constexpr double kLeastSlowing = 1.5;
 /// Adds a finding if the allocated memory grows from step to step, by jumps, or as a sawtooth.
 void findMemoryGrowth(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows with each new shape of the batch.
@@ -164,6 +168,8 @@ void findSmallBatch(const CheckedSteps& steps, Findings& findings);
 void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if a script asks for autocast on a device that this machine has not.
 void findAutocastOff(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if backward computes gradients of a script's model that no optimizer uses.
+void findUnusedGradients(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);

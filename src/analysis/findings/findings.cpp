@@ -112,6 +112,10 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::AnomalyDetection, "anomaly_detection",
      "PyTorch, Automatic differentiation package (anomaly detection): "
      "https://docs.pytorch.org/docs/stable/autograd.html#anomaly-detection"},
+    {FindingKind::UnusedGradients, "unused_gradients",
+     "PyTorch, Autograd mechanics (setting requires_grad, no-grad mode): "
+     "https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-"
+     "computation"},
 }};
 static_assert(
     [] {
@@ -302,7 +306,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 19> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 20> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -320,7 +324,8 @@ constexpr std::array<Rule, 19> kRules = {&findNonFiniteLoss,
                                          &findThermalState,
                                          &findLowPowerMode,
                                          &findDriverGrowth,
-                                         &findAutocastOff};
+                                         &findAutocastOff,
+                                         &findUnusedGradients};
 
 }  // namespace
 

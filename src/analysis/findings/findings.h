@@ -47,9 +47,10 @@ enum class FindingKind : std::uint8_t {
   AutocastOff,       ///< a script asks for autocast on a device that is not there, and gets none
   AnomalyDetection,  ///< backward checks every gradient, as torch.autograd's anomaly detection is
                      ///< on
+  UnusedGradients,   ///< backward computes gradients that no optimizer uses
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 31;
+inline constexpr std::size_t kFindingKinds = 32;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is
@@ -208,7 +209,7 @@ inline constexpr double kLeastSlowedShare = 0.1;
 /// waits for. What comes back with each step is a cost of the steps: half of the share is enough,
 /// and no time is asked.
 inline constexpr double kLeastRegionShare = 0.2;
-inline constexpr std::int64_t kLeastRegionNs = 200'000'000;
+inline constexpr std::int64_t kLeastRegionNs = 100'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an
 /// hour at four steps a second. What grows without end stops a training, which other losses do not.
 inline constexpr double kGrowthHorizonSteps = 14'400;

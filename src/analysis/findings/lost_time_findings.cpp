@@ -43,6 +43,11 @@ std::string libraryAdvice(const CallSiteParts& site, std::string_view op) {
   return {};
 }
 
+/// Who logs in one of so many steps, or fewer, does what the advice says.
+constexpr std::size_t kFewSteps = 8;
+/// So many calls of a fallback's op a step are those of a loop, over the rows of a batch or so.
+constexpr double kLeastCallsOfALoop = 4;
+
 /// Adds up the events of one finding.
 struct LostTime {
   std::int64_t totalNs = 0;
@@ -338,6 +343,7 @@ void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findi
   if (finding.weight < kLeastLostShare) return;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
   if (use.isFineAtTimes && 20 * lost.steps.size() <= steps.records.size()) return;
+  if (use.isLog && kFewSteps * lost.steps.size() <= steps.records.size()) return;
   lost.describe(steps, finding, std::string(use.advice));
   if (use.isOne) finding.evidence += lost.linesText(steps.store);
   if (chatty) {
@@ -389,8 +395,9 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
            "state[\"step\"].cpu()";
   }
   std::string advice =
-      "copy the whole tensor to the CPU once, before the loop, and go through it there; or write "
-      "the loop as ops of a fixed size on the device, with a mask in place of a condition";
+      "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
+      "numbers that only Python uses on the CPU from the start; or write the loop as ops of a "
+      "fixed size on the device, with a mask in place of a condition";
   if (!isCondition(reads.worstSite(steps.store).text)) {
     advice += ". If its result only serves a metric, compute that every few steps";
   }
@@ -398,9 +405,9 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
 }
 
 /// Says that a loop of reads is that of anomaly detection, which reads each gradient.
-void nameAnomalyDetection(const CheckedSteps& steps, Finding& finding) {
+void nameAnomalyDetection(const std::string& line, Finding& finding) {
   finding.kind = FindingKind::AnomalyDetection;
-  finding.line = steps.store.run()->anomalyLine;
+  finding.line = line;
   finding.title = "Anomaly detection is on: " + finding.title;
   finding.evidence +=
       "; backward looks for NaN in each gradient, and forward notes where each op "
@@ -428,10 +435,8 @@ void addLoop(const CheckedSteps& steps, events::Phase phase, const ReadLoop& loo
                   costText(loopMs);
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
-  const auto& run = steps.store.run();
-  if (phase == events::Phase::Backward && run && !run->anomalyLine.empty()) {
-    nameAnomalyDetection(steps, finding);
-  }
+  const CodeSign* anomaly = steps.store.run() ? steps.store.run()->sign(kAnomalySign) : nullptr;
+  if (phase == events::Phase::Backward && anomaly) nameAnomalyDetection(anomaly->line, finding);
   steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
   Fix fix = loop.lost.fix();
   fix.leftOut = loop.ranges;
@@ -480,11 +485,18 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     }
     Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
     if (finding.weight < kLeastLostShare) continue;
-    lost.describe(
-        steps, finding,
-        std::string(fallbackAdvice(op)) +
-            (steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
-                                     : ", or move it out of the step; or accept it"));
+    const double calls = static_cast<double>(lost.count) / static_cast<double>(lost.steps.size());
+    std::string advice(fallbackAdvice(op));
+    if (calls >= kLeastCallsOfALoop) {
+      // From one loop over the rows of a batch: the op may take them all.
+      advice = "it is called " + std::to_string(std::lround(calls)) +
+               " times a step: call it once for the whole batch, as ops of torch.linalg take a "
+               "batch of matrices; or " +
+               advice;
+    }
+    advice += steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
+                                      : ", or move it out of the step; or accept it";
+    lost.describe(steps, finding, advice);
     if (const std::string line = forwardLineOf(op); finding.line.empty() && !line.empty()) {
       finding.line = line;
       finding.advice = "the forward is at " + line + ": " + finding.advice;

@@ -15,6 +15,9 @@
 namespace highwater::analysis {
 namespace {
 
+/// The share of a step, 0 to 1, that slow steps must lose on average where nothing tells why.
+constexpr double kLeastUnexplainedShare = 0.05;
+
 /// The rank of training without the mixed precision that was asked for, after what is measured to
 /// cost more: a public report gained 31 % by it (jingyaogong/minimind, pull request 852), and other
 /// chips gain less.
@@ -223,10 +226,11 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   // Where nothing tells why the host stood still, another program may have had its core: only what
   // comes at intervals is the script's own.
   if (host && !isExplained(host->work) && !isRegular(slow)) return;
+  const double lostMs = slow.lostMs / static_cast<double>(steps.records.size());
+  if (host && !isExplained(host->work) && lostMs < kLeastUnexplainedShare * steps.medianMs) return;
   // The starts of DataLoader workers are a finding of their own.
   if (host && host->work == HostWork::BatchAssembly && startsLoaders(steps, slow)) return;
-  Finding finding = steps.ofTime(FindingKind::StepTimeSwings,
-                                 slow.lostMs / static_cast<double>(steps.records.size()));
+  Finding finding = steps.ofTime(FindingKind::StepTimeSwings, lostMs);
   finding.firstStep = steps.records[slow.slow.front()].step();
   finding.lastStep = steps.records[slow.slow.back()].step();
   finding.count = slow.slow.size();
@@ -377,18 +381,44 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
 void findAutocastOff(const CheckedSteps& steps, Findings& findings) {
   const std::optional<RunDescription>& run = steps.store.run();
   // A script may also use the autocast of its device, or hold its model in another type.
-  if (!run || run->autocastOff.empty() || run->dtype != "float32") return;
+  const CodeSign* sign = run ? run->sign(kAutocastOffSign) : nullptr;
+  if (!sign || run->dtype != "float32") return;
   Finding finding = steps.ofWeight(FindingKind::AutocastOff, kAutocastWeight);
-  finding.line = run->autocastLine;
-  const std::string device = '"' + run->autocastOff + '"';
+  finding.line = sign->line;
+  const std::string device = '"' + sign->text + '"';
   finding.title = "No mixed precision: autocast is for " + device +
                   ", which this machine has not, so all is computed in " + run->dtype;
-  finding.evidence = "torch.autocast(" + device + ") at " + run->autocastLine +
+  finding.evidence = "torch.autocast(" + device + ") at " + sign->line +
                      "; PyTorch says so in one warning, and turns it off";
-  finding.advice = "at " + run->autocastLine +
+  finding.advice = "at " + sign->line +
                    ": give the device that trains, torch.autocast(\"mps\", torch.bfloat16), which "
                    "needs no GradScaler; compare the times of a step, as not each chip gains";
   findings.found.push_back(std::move(finding));
+}
+
+void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
+  const std::optional<RunDescription>& run = steps.store.run();
+  const CodeSign* sign = run ? run->sign(kUnusedGradientsSign) : nullptr;
+  if (!sign) return;
+  // Of a model that is not trained backward is not needed at all, forward keeps nothing for it;
+  // what lies between the parameters and the loss may have other weights in time than in
+  // parameters.
+  const double mostMs = sign->share * steps.medianMs;
+  Finding finding = steps.ofTime(FindingKind::UnusedGradients, mostMs);
+  finding.estimate = true;
+  finding.line = sign->line;
+  finding.title = "Unused gradients: " + percentText(sign->share) +
+                  " of the parameters with gradients are in no optimizer";
+  finding.evidence =
+      "backward computes them, and forward keeps its activations for that: most are "
+      "of the model " +
+      sign->text + (sign->line.empty() ? "" : ", which is called at " + sign->line);
+  finding.advice =
+      (sign->line.empty() ? "" : "at " + sign->line + ": ") +
+      std::string(
+          "call a model that is not trained, such as a teacher, under torch.no_grad(); of "
+          "a part that is not trained, set requires_grad_(False) before the training");
+  steps.gains.add(findings, std::move(finding), Gain{0, mostMs / 2, mostMs});
 }
 
 }  // namespace highwater::analysis

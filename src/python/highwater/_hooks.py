@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 
-from . import _dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training
+from . import _dynamo, _gradients, _instrument, _knobs, _live, _modules, _probe, _steps, _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe, script_path, uncaught_error
@@ -37,6 +37,10 @@ class _Alive:
 
     def __len__(self) -> int:
         return len(self._references)
+
+    def __iter__(self):
+        alive = [reference() for reference in tuple(self._references.values())]
+        return iter([optimizer for optimizer in alive if optimizer is not None])
 
 
 class Hooks:
@@ -69,7 +73,7 @@ class Hooks:
         compiling = self._torch.compiler.is_compiling
         self._report(surround(Optimizer.__init__, self._guard(self._optimizer_built)))
         self._report(surround(self._torch.autograd._engine_run_backward, self._guard(self._enter_backward),
-                              self._leave_backward, ("t_outputs", "kwargs"), compiling))
+                              self._leave_backward, ("t_outputs", "args", "kwargs"), compiling))
         # Both are set before any optimizer steps: PyTorch cannot add a hook while it calls them.
         register_optimizer_step_pre_hook(self._guard(self._before_step))
         register_optimizer_step_post_hook(self._guard(self._after_step))
@@ -151,7 +155,7 @@ class Hooks:
         return problem
 
     def _begin(self, probe: Probe) -> None:
-        for module in (_dynamo, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
+        for module in (_dynamo, _gradients, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
@@ -254,10 +258,12 @@ class Hooks:
         if self._training is not None:
             self._training.after_step(optimizer)
 
-    def _enter_backward(self, outputs, options):
+    def _enter_backward(self, outputs, arguments, options):
         if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
             self.attach()
-        return self._training is not None and self._training.enter_backward(outputs)
+        # After the gradients of the outputs: retain_graph and create_graph.
+        keeps_graph = arguments[1:3] == (True, False)
+        return self._training is not None and self._training.enter_backward(outputs, keeps_graph)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""

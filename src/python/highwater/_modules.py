@@ -56,6 +56,10 @@ class ModuleNames:
                 found = self._roots[id(module)] = self._make_root(module)
         return found
 
+    def called(self) -> list:
+        """The modules that were called from outside of any other, since the last call that affects all of one."""
+        return [module for module in (root.ref() for root in tuple(self._roots.values())) if module is not None]
+
     def add_missing(self, root: Root, module) -> bytes:
         """The name of a module that `root` did not have when it was first called."""
         top = root.ref()

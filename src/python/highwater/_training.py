@@ -10,6 +10,7 @@ import weakref
 
 from ._attach import encoded, tell
 from ._dynamo import Uncompiled, callback_getter
+from ._gradients import UnusedGradients
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe, line_of_user
@@ -72,7 +73,8 @@ class Training(StepListener):
         self._remembered = None, False
         self._loader_settings: dict = {}
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
-        self._has_seen_autocast_off = self._has_seen_anomaly_detection = False
+        self._signs: dict[str, str] = {}  # of the script's code, by their keys, as native/exports reads them
+        self._unused_gradients = UnusedGradients(optimizers)
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
@@ -164,7 +166,10 @@ class Training(StepListener):
         if self._backwards or self._is_faking():
             return b""
         if root.parameters:  # a loss has no mode of its own
-            self._evaluates = not (module.training and self.torch.is_grad_enabled())
+            trains = module.training or self._unused_gradients.are_of(module)
+            self._evaluates = not (trains and self.torch.is_grad_enabled())
+            if self._unused_gradients.awaits_call_of(module):
+                self.note_sign("unused_gradients", line_of_user(), root.model, self._unused_gradients.share)
         if not self._is_training_thread():
             return _EVALUATION if self._evaluates else _FORWARD
         self._heal()
@@ -235,10 +240,9 @@ class Training(StepListener):
 
     def enter_autocast(self, device_type, enabled) -> None:
         """`torch.autocast(device_type)`: PyTorch warns once where there is no such device, and computes on without."""
-        if device_type != "cuda" or not enabled or self._has_seen_autocast_off or self.torch.cuda.is_available():
+        if device_type != "cuda" or not enabled or "autocast_off" in self._signs or self.torch.cuda.is_available():
             return
-        self._has_seen_autocast_off = True
-        self.describe(autocast_off=device_type, autocast_line=line_of_user())
+        self.note_sign("autocast_off", line_of_user(), device_type)
 
     # Data
 
@@ -301,8 +305,8 @@ class Training(StepListener):
 
     # Backward
 
-    def enter_backward(self, outputs) -> bool:
-        """Returns whether this is a backward; compiling calls the engine too."""
+    def enter_backward(self, outputs, keeps_graph=False) -> bool:
+        """Returns whether this is a backward; compiling calls the engine too. `keeps_graph`: for a second one."""
         if self._is_faking():
             return False
         self._heal()
@@ -313,10 +317,11 @@ class Training(StepListener):
             self._backwards += 1
             self._rule.backward_begins()
             self._closure_works = bool(self._steps_in_progress)
-            if (not self._has_seen_anomaly_detection and self.torch.is_anomaly_enabled()
+            if ("anomaly_detection" not in self._signs and self.torch.is_anomaly_enabled()
                     and self.torch.is_anomaly_check_nan_enabled()):
-                self._has_seen_anomaly_detection = True
-                self.describe(anomaly_line=line_of_user())
+                self.note_sign("anomaly_detection", line_of_user())
+            if keeps_graph and "retain_graph" not in self._signs:
+                self.note_sign("retain_graph", line_of_user())
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         self.probe.begin_phase(_BACKWARD)
@@ -364,6 +369,8 @@ class Training(StepListener):
             self._steps += 1
             self._restore_rates()
             self.probe.end_phase()
+            with self._plain_tensors():
+                self._unused_gradients.after_step(self._steps, self._names)
             self._rule.optimizer_ends(id(optimizer))
 
     def enter_scaler(self, optimizer):
@@ -488,6 +495,12 @@ class Training(StepListener):
         self._has_said_streams = True
         self.probe.mark("this script queues work on several streams of the device: estimates of its idle time, and of what "
                         "a fix would gain, take it for one queue")
+
+    def note_sign(self, what: str, line: str, text: str = "", share: float = 0.0) -> None:
+        """Tells of the script's code what a finding may name: see core/messages.h. Of a key the first stays."""
+        if what not in self._signs:
+            self._signs[what] = "\t".join(" ".join(part.split()) for part in (what, line, text, f"{share:.4f}"))
+            self.describe(signs=[*self._signs.values()])
 
     def describe(self, **facts) -> None:
         self.probe.describe(json.dumps(facts))

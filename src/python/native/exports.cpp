@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "core/units.h"
 #include "probe/observer/loss_reads.h"
 #include "probe/observer/module_scope.h"
 #include "probe/observer/watched_thread.h"
@@ -134,6 +135,23 @@ std::vector<std::string> linesOf(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
+}
+
+/// As hw_describe() takes them.
+std::vector<CodeSign> signsOf(std::string_view text) {
+  std::vector<CodeSign> signs;
+  for (const std::string& line : linesOf(text)) {
+    std::array<std::string_view, 4> parts;
+    std::string_view rest = line;
+    for (std::string_view& part : parts) {
+      part = rest.substr(0, rest.find('\t'));
+      rest.remove_prefix(std::min(part.size() + 1, rest.size()));
+    }
+    CodeSign sign{std::string(parts[0]), std::string(parts[1]), std::string(parts[2])};
+    if (const auto share = parseNumber(parts[3])) sign.share = share->value;
+    signs.push_back(std::move(sign));
+  }
+  return signs;
 }
 
 std::uint32_t clamped(std::uint64_t value) {
@@ -309,8 +327,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  std::uint64_t parameters, std::uint64_t batch, std::uint64_t length, int steps_are,
                  std::uint64_t first_step, int loader_workers, bool persistent_workers,
                  bool device_data, std::uint64_t open_batch, std::uint64_t open_length,
-                 const char* autocast_off, const char* autocast_line, bool open_in_optimizer,
-                 const char* anomaly_line) {
+                 bool open_in_optimizer, const char* signs) {
   withProbe(running, [&](ScriptProbe& probe) {
     RunDescription run;
     run.model = model;
@@ -327,9 +344,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
     run.openBatchSize = clamped(open_batch);
     run.openSequenceLength = clamped(open_length);
     run.openInOptimizer = open_in_optimizer;
-    run.autocastOff = autocast_off;
-    run.autocastLine = autocast_line;
-    run.anomalyLine = anomaly_line;
+    run.signs = signsOf(signs);
     probe.describe(std::move(run));
   });
 }

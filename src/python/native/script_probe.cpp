@@ -231,9 +231,11 @@ void ScriptProbe::sendDescription() {
   run.workload = options_.script;
   run.ownScript = true;
   run.probeLevel = options_.level;
-  for (std::string* text : {&run.workload, &run.model, &run.optimizer, &run.dtype, &run.autocastOff,
-                            &run.autocastLine, &run.anomalyLine}) {
+  for (std::string* text : {&run.workload, &run.model, &run.optimizer, &run.dtype}) {
     *text = asName(*text);
+  }
+  for (CodeSign& each : run.signs) {
+    for (std::string* text : {&each.what, &each.line, &each.text}) *text = asName(*text);
   }
   for (std::uint32_t* size : {&run.knobs.batchSize, &run.openBatchSize}) {
     *size = std::min(*size, wire::kMaxBatchSize);
