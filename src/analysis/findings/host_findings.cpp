@@ -104,6 +104,52 @@ Assembly assemblyOf(const CheckedSteps& steps) {
   return {waits.size(), medianOf(assembly), medianOf(idle), medianOf(waits)};
 }
 
+/// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
+/// and the fewest samples.
+constexpr double kLeastLineShare = 0.25;
+constexpr std::uint64_t kLeastLineSamples = 2;
+
+/// Names the lines at which the host worked in the spans of the steps that `in` holds for, if host
+/// samples tell.
+void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
+               Finding& finding) {
+  std::vector<TimeRange> ranges;
+  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
+    if (span.activity != Activity::Work || span.part.region != Region::Step || !in(span)) return;
+    if (!ranges.empty() && ranges.back().endNs == span.beginNs) {
+      ranges.back().endNs = span.endNs;
+    } else {
+      ranges.push_back({span.beginNs, span.endNs});
+    }
+  });
+  std::string text, source;
+  for (const HostLine& each : hostLines(steps.store, ranges)) {
+    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
+    if (!isClear || each.site.line.empty()) continue;
+    if (text.empty()) {
+      finding.line = each.site.line;
+      source = each.site.text;
+    }
+    text += (text.empty() ? "; of its host samples " : ", ") +
+            std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
+            ") are at " + each.site.line;
+    if (!each.site.text.empty()) text += " (" + each.site.text + ')';
+  }
+  if (text.empty()) return;
+  finding.evidence += text;
+  const auto known = std::find_if(
+      kLineAdvice.begin(), kLineAdvice.end(),
+      [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
+  // Of a data set the DataLoader's settings say more.
+  const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
+  if (!ofBatch && known != kLineAdvice.end()) finding.advice = known->advice;
+  finding.advice = "at " + finding.line + ": " + finding.advice;
+}
+
+std::function<bool(const AccountSpan&)> inPhase(events::Phase phase) {
+  return [phase](const AccountSpan& span) { return span.part.phase == phase; };
+}
+
 void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const IdleSummary& idle,
                      Findings& findings) {
   const double least = kLeastIdleShare * steps.medianMs;
@@ -118,6 +164,7 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
                      std::to_string(assembly.steps) +
                      " steps; an estimate: step time minus device span" + idleText(idle) + ')';
   finding.advice = steps.store.ownScript() ? loaderAdvice(steps.store) : kBatchAdvice;
+  nameLines(steps, inPhase(events::Phase::BatchAssembly), finding);
   Fix fix;
   fix.remove(HostWork::BatchAssembly);
   steps.gains.add(findings, std::move(finding), std::move(fix));
@@ -276,48 +323,6 @@ std::string ownWorkText(const OwnWork& own) {
   return "outside of phases the host works longest " + own.where + ", " + costText(own.ms);
 }
 
-/// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
-/// and the fewest samples.
-constexpr double kLeastLineShare = 0.25;
-constexpr std::uint64_t kLeastLineSamples = 2;
-
-/// Names the lines at which the host worked in the spans of the steps that `in` holds for, if host
-/// samples tell.
-void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
-               Finding& finding) {
-  std::vector<TimeRange> ranges;
-  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
-    if (span.activity != Activity::Work || span.part.region != Region::Step || !in(span)) return;
-    if (!ranges.empty() && ranges.back().endNs == span.beginNs) {
-      ranges.back().endNs = span.endNs;
-    } else {
-      ranges.push_back({span.beginNs, span.endNs});
-    }
-  });
-  std::string text, source;
-  for (const HostLine& each : hostLines(steps.store, ranges)) {
-    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
-    if (!isClear || each.site.line.empty()) continue;
-    if (text.empty()) {
-      finding.line = each.site.line;
-      source = each.site.text;
-    }
-    text += (text.empty() ? "; of its host samples " : ", ") +
-            std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
-            ") are at " + each.site.line;
-    if (!each.site.text.empty()) text += " (" + each.site.text + ')';
-  }
-  if (text.empty()) return;
-  finding.evidence += text;
-  const auto known = std::find_if(
-      kLineAdvice.begin(), kLineAdvice.end(),
-      [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
-  // Of a data set the DataLoader's settings say more.
-  const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
-  if (!ofBatch && known != kLineAdvice.end()) finding.advice = known->advice;
-  finding.advice = "at " + finding.line + ": " + finding.advice;
-}
-
 /// What a step's host time is queueing, or batch assembly, in ms a step.
 double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
                 std::initializer_list<events::Phase> phases) {
@@ -367,9 +372,6 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const double optimizerMs = workMsIn(steps, account, {Phase::OptimizerStep});
   const double queueMs = optimizerMs + workMsIn(steps, account, {Phase::Forward, Phase::Backward});
   const bool script = steps.store.ownScript();
-  const auto inPhase = [](Phase phase) {
-    return [phase](const AccountSpan& span) { return span.part.phase == phase; };
-  };
   if (loadMs >= leastMs) {
     add(loadMs, std::string(phaseName(Phase::BatchAssembly)), "batch assembly takes", "",
         script ? loaderAdvice(steps.store) : kBatchAdvice, inPhase(Phase::BatchAssembly));
@@ -384,7 +386,12 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (steps.medianMs < kLeastIdleStepMs) return false;
   if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
-  const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
+  const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
+  // Of a graph that grows from step to step, a larger batch makes nothing better.
+  if (byBackward && slowingOf(steps) >= kLeastSlowing) return false;
+  const Phase phase = byOptimizer  ? Phase::OptimizerStep
+                      : byBackward ? Phase::Backward
+                                   : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
       "ops are queued more slowly than the device runs them,",
       byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
@@ -464,6 +471,8 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   if (ownWork) {
     nameLines(
         steps, [&own](const AccountSpan& span) { return span.part == own.part; }, finding);
+  } else if (idle.cause == IdleCause::BatchAssembly) {
+    nameLines(steps, inPhase(events::Phase::BatchAssembly), finding);
   }
   steps.gains.add(findings, std::move(finding), std::move(fix));
 }

@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <optional>
 
 #include "analysis/account/memory_account.h"
 #include "analysis/account/memory_growth.h"
+#include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/op_summary.h"
 #include "analysis/statistics.h"
@@ -12,6 +14,10 @@
 
 namespace highwater::analysis {
 namespace {
+
+/// What is copied to the device in a step is about what it leaves from this share of it on, 0 to 1:
+/// the allocator hands out larger blocks.
+constexpr double kLeastCopiedShare = 0.7;
 
 std::string stepsText(const Finding& finding) {
   return "steps " + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep);
@@ -147,6 +153,99 @@ Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
   return finding;
 }
 
+/// The line of the steps that copies most to the device, and how much that is in a step.
+struct CopiedLine {
+  std::string line;
+  double bytes = 0;
+};
+
+CopiedLine mostCopied(const CheckedSteps& steps) {
+  std::map<std::string, std::uint64_t> bytes;
+  for (const events::SyncPoint& each : steps.store.syncPoints()) {
+    if (each.kind() != events::SyncKind::CopyToDevice) continue;
+    if (!steps.holding(each.step(), each.begin_ns())) continue;
+    bytes[steps.store.callSiteParts(each.call_site()).line] += each.bytes();
+  }
+  bytes.erase("");
+  const auto most = std::max_element(
+      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == bytes.end()) return {};
+  return {most->first,
+          static_cast<double>(most->second) / static_cast<double>(steps.records.size())};
+}
+
+/// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
+/// copies about as much to the device, or the graph, where backward is told to keep it.
+void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
+  const CopiedLine copied = mostCopied(steps);
+  if (copied.bytes >= kLeastCopiedShare * grownBytes &&
+      copied.bytes <= grownBytes / kLeastCopiedShare) {
+    finding.line = copied.line;
+    finding.evidence += "; each step copies " + bytesText(copied.bytes) + " to the device at " +
+                        copied.line + ", about as much as it leaves: the batches may be kept";
+    finding.advice = "at " + copied.line +
+                     ": look for what keeps the batches that are made there, or tensors of their "
+                     "size: a list, a cache, or itertools.cycle, which keeps all that it has given";
+    return;
+  }
+  const auto& run = steps.store.run();
+  const CodeSign* retained = run ? run->sign(kRetainGraphSign) : nullptr;
+  if (!retained || retained->line.empty()) return;
+  finding.line = retained->line;
+  finding.evidence += "; backward(retain_graph=True) is called at " + retained->line;
+  finding.advice = "at " + retained->line +
+                   ": leave retain_graph=True out, and detach() what one step hands to the next, "
+                   "such as the hidden state of a recurrent network: else each backward goes back "
+                   "through all steps before. Else " +
+                   finding.advice;
+}
+
+/// Says by how much the steps have become slower, if they have while memory grew.
+void addSlowing(const CheckedSteps& steps, Finding& finding) {
+  if (slowingOf(steps) < kLeastSlowing) return;
+  finding.evidence += "; and the steps become slower, from " +
+                      formatMs(toMs(steps.records.front().duration_ns())) + " to " +
+                      formatMs(toMs(steps.records.back().duration_ns()));
+}
+
+/// Puts first that it is evaluations that leave what a jump adds, if one came before each.
+void addEvaluations(const CheckedSteps& steps, const MemoryGrowth& growth, Finding& finding) {
+  const auto& records = steps.store.steps().records;
+  std::vector<TimeRange> stays;
+  NameId name = kNoId;
+  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
+    if (span.part.region != Region::Evaluation) return;
+    if (span.part.name != kNoId) name = span.part.name;
+    stays.push_back({span.beginNs, span.endNs});
+  });
+  const auto follows = [&](std::uint32_t step) {
+    const auto row = std::partition_point(records.begin(), records.end(),
+                                          [step](const auto& each) { return each.step() < step; });
+    if (row == records.begin() || row == records.end()) return false;
+    const std::int64_t fromNs = (row - 1)->begin_ns(), toNs = row->begin_ns() + row->duration_ns();
+    return std::any_of(stays.begin(), stays.end(), [&](const TimeRange& each) {
+      return each.endNs > fromNs && each.beginNs < toNs;
+    });
+  };
+  const auto count = std::count_if(growth.atSteps.begin(), growth.atSteps.end(), follows);
+  if (stays.empty() || 5 * static_cast<std::size_t>(count) < 4 * growth.atSteps.size()) return;
+  // Where each step has one, that it comes before a jump says nothing.
+  if (2 * growth.atSteps.size() > steps.records.size()) return;
+  const std::string line = steps.store.callSiteParts(steps.store.callSiteOfName(name)).line;
+  finding.line = line;
+  finding.evidence +=
+      "; an evaluation comes before " +
+      (static_cast<std::size_t>(count) == growth.atSteps.size() ? std::string("each")
+                                                                : std::to_string(count)) +
+      " of them" + (line.empty() ? "" : ", at " + line);
+  finding.advice = (line.empty() ? "" : "at " + line + ": ") +
+                   std::string(
+                       "look at what an evaluation keeps when it is over: outputs or losses "
+                       "in a list, activations that a forward hook stores. Call the model "
+                       "under torch.no_grad(), and keep .detach().cpu(), or a sum, of what "
+                       "is needed later");
+}
+
 /// Adds to a finding the module that keeps most, where ops were recorded.
 void addKeeper(const CheckedSteps& steps, Finding& finding) {
   const std::optional<Keeper> keeper = keeperOf(steps.store);
@@ -169,6 +268,12 @@ std::vector<Point> driverByShapes(const CheckedSteps& steps) {
 }
 
 }  // namespace
+
+double slowingOf(const CheckedSteps& steps) {
+  std::vector<double> ms;
+  for (const events::StepRecord& each : steps.records) ms.push_back(toMs(each.duration_ns()));
+  return riseOf(ms);
+}
 
 void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding) {
   const MemoryAccount account = memoryAccount(steps.store, steps.firstToLast());
@@ -201,8 +306,11 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
     return;
   } else if (growth.shape == GrowthShape::Jumps) {
     finding = jumps(steps, growth);
+    addEvaluations(steps, growth, *finding);
   } else if (steadySlope(points) >= kLeastGrowthBytes) {
     finding = evenGrowth(steps, growth);
+    addWhatIsKept(steps, growth.slopeBytes, *finding);
+    addSlowing(steps, *finding);
   }
   if (!finding) return;
   finding->evidence = "current at the end of a step, " + stepsText(*finding) + ": " +

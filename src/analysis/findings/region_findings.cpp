@@ -124,12 +124,32 @@ Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
   return {low * msAStep, (low + high) / 2 * msAStep, high * msAStep};
 }
 
+/// A region, and the name of its phase: kNoId but in a phase that the script names.
+using NamedRegion = std::pair<Region, NameId>;
+
+/// How long the host waits in each region for what was queued before: the first wait of each visit.
+/// That time passes in any case: a read of the loss at the end of an epoch only shows it.
+std::map<NamedRegion, Share> backlogs(const CheckedSteps& steps, const TimeRange& range) {
+  std::map<NamedRegion, Share> backlogs;
+  std::uint32_t visit = 0, first = 0;
+  bool hasWaited = true;
+  walkAccount(steps.store, range, [&](const AccountSpan& span) {
+    if (span.visit != visit) hasWaited = false;
+    visit = span.visit;
+    if (span.activity != Activity::Wait || span.ofFallback) return;
+    if (hasWaited && span.event != first) return;  // a border may cut a wait in two
+    const bool isNamed = span.part.region == Region::NamedPhase;
+    Share& share = backlogs[{span.part.region, isNamed ? span.part.name : kNoId}];
+    share.ns += span.ns();
+    share.count += hasWaited ? 0 : 1;
+    hasWaited = true;
+    first = span.event;
+  });
+  return backlogs;
+}
+
 void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
-               const std::string& name, const Shares& shares, Findings& findings) {
-  std::int64_t ns = 0;
-  for (const Share& share : shares) ns += share.ns;
-  const double share =
-      static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
+               const std::string& name, Shares shares, const Share& backlog, Findings& findings) {
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
   const bool evaluates = region == Region::Evaluation;
   // Without a loader: where a step is an epoch, an evaluation may follow each.
@@ -137,6 +157,14 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       evaluates &&
       static_cast<double>(visits) >= kEveryStepShare * static_cast<double>(steps.records.size()) &&
       shares[static_cast<std::size_t>(Taker::Loading)].ns == 0;
+  if (!isEachStep) {
+    shares[static_cast<std::size_t>(Taker::Waits)].ns -= backlog.ns;
+    shares[static_cast<std::size_t>(Taker::Waits)].count -= backlog.count;
+  }
+  std::int64_t ns = 0;
+  for (const Share& each : shares) ns += each.ns;
+  const double share =
+      static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
   const double leastShare = isEachStep ? kLeastRegionShare / 2 : kLeastRegionShare;
   if (share < leastShare || (ns < kLeastRegionNs && !isEachStep)) return;
   const auto most = std::max_element(shares.begin(), shares.end(),
@@ -210,6 +238,7 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   TimeRange range = steps.firstToLast();
   if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
   const TimeAccount account = accountTime(store, range);
+  std::map<NamedRegion, Share> backlog = backlogs(steps, range);
   constexpr std::array<std::pair<Region, const char*>, 3> kSearched = {
       {{Region::Evaluation, "Evaluation"},
        {Region::BetweenSteps, "Between steps"},
@@ -219,7 +248,7 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
     if (isGap && !hasLongGaps(steps, range, account.nsIn(region))) continue;
     addRegion(steps, account, region, name,
               sharesOf(account, [&](const AccountRow& row) { return row.part.region == region; }),
-              findings);
+              backlog[{region, kNoId}], findings);
   }
   // Each phase that the script names is one of its own.
   std::map<NameId, std::int64_t> named;
@@ -232,7 +261,7 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
                        [&, of = id](const AccountRow& row) {
                          return row.part.region == Region::NamedPhase && row.part.name == of;
                        }),
-              findings);
+              backlog[{Region::NamedPhase, id}], findings);
   }
 }
 
