@@ -74,10 +74,15 @@ def wrong_waits(recording, ledger):
         return
     # The clocks differ by their zero. Both end with the script's last wait, but only one begins with its first.
     begin_ns = drains[-1]["return_ns"] - (max(begin + ms for begin, ms, _ in waits) - waits[0][0] + 0.2) * 1e6
-    true_ms = sum(each["end_ns"] - each["begin_ns"] for each in drains if each["call_ns"] >= begin_ns) / 1e6
-    recorded_ms = sum(wait for *_, wait in waits)
-    if not 0.99 * true_ms <= recorded_ms <= 1.01 * true_ms + MOST_MS_BESIDE_A_WAIT * len(waits):
-        yield f"{len(waits)} waits take {recorded_ms:.2f} ms, by the ledger {true_ms:.2f} ms"
+    true = [(each["end_ns"] - each["begin_ns"]) / 1e6 for each in drains if each["call_ns"] >= begin_ns]
+    recorded = [wait for *_, wait in waits]
+    most = 1.01 * sum(true) + MOST_MS_BESIDE_A_WAIT * len(waits)
+    if len(recorded) == len(true):
+        # Where other programs have the cores, the script loses its own at times, and for milliseconds.
+        beside = sorted(max(wait - of_device - MOST_MS_BESIDE_A_WAIT, 0) for wait, of_device in zip(recorded, true))
+        most += sum(beside[-1 - len(beside) // 10:])
+    if not 0.99 * sum(true) <= sum(recorded) <= most:
+        yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
 
 
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
