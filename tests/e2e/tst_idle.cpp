@@ -248,8 +248,10 @@ Coverage coverageOf(const LiveStore& store, const Ledger& ledger, const Spans& g
       ++coverage.within;
     }
     if (truth < step.total.low - slack - late || truth > step.total.high + slack) {
-      qInfo("step %u of %.3f ms: %.3f ms by the ledger, %.3f to %.3f estimated; events late by %.3f ms",
-            step.step, step.ms, truth, step.total.low, step.total.high, late);
+      qInfo(
+          "step %u of %.3f ms: %.3f ms by the ledger, %.3f to %.3f estimated; events late by %.3f "
+          "ms",
+          step.step, step.ms, truth, step.total.low, step.total.high, late);
     }
     coverage.lowMs += step.total.low;
     coverage.probableMs += step.total.probable;
