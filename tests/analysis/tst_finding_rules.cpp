@@ -332,6 +332,90 @@ class TestFindingRules : public QObject {
     QVERIFY(run.judge(JudgedRun::stepsFrom(5, 30)).found.empty());
   }
 
+  void aReadAtTheEndOfAPhaseIsNoLoss() {
+    JudgedRun run;
+    run.names.names.push_back({kAugment, "log"});
+    const auto waitFor = [&run](std::int64_t atMs, std::int64_t ms) {
+      run.more.syncPoints.emplace_back(atMs * kMs, ms * kMs, 4, 40U, kScalarRead, kNoId, kNoId,
+                                       kTrainingThread, events::SyncKind::ScalarRead,
+                                       events::Phase::None, std::uint8_t{0});
+    };
+    const std::int64_t beginMs = JudgedRun::beginMs(41);
+    run.more.namedSpans.emplace_back(beginMs * kMs, 910 * kMs, 40U, kAugment, kTrainingThread,
+                                     std::uint8_t{0});
+    waitFor(beginMs, 900);  // for what the steps have queued
+    QVERIFY(kindsIn(run).empty());
+    waitFor(beginMs + 901, 1);
+    QVERIFY(kindsIn(run).empty());
+    // What it queues itself, and waits for.
+    run.more.namedSpans.emplace_back((beginMs + 1000) * kMs, 1200 * kMs, 40U, kAugment,
+                                     kTrainingThread, std::uint8_t{0});
+    for (std::int64_t i = 0; i < 20; ++i) waitFor(beginMs + 1000 + 60 * i, 55);
+    QCOMPARE(kindsIn(run), KindSet{FindingKind::OutsideSteps});
+  }
+
+  void growthNamesWhatTheRunTellsOfIt() {
+    const auto growing = [](std::uint64_t bytes) {
+      JudgedRun run = JudgedRun::ofScript();
+      run.current = [bytes](std::uint32_t step) { return 100 * kMiB + step * bytes; };
+      for (std::uint32_t step = 1; step <= run.steps; ++step) {
+        run.more.syncPoints.emplace_back(
+            (JudgedRun::beginMs(step) + 2) * kMs, kMs, 3 * kMiB / 2, step, kCopy, kNoId, kTrainStep,
+            1, events::SyncKind::CopyToDevice, events::Phase::DeviceMove, std::uint8_t{1});
+      }
+      return run;
+    };
+    const auto grown = [](const JudgedRun& run) {
+      return only(run.judge(), FindingKind::MemoryGrowth);
+    };
+    // What a step leaves is about what it copies to the device; or much more.
+    const Finding ofBatches = grown(growing(2 * kMiB));
+    QCOMPARE(ofBatches.line, std::string("train.py:12"));
+    QVERIFY2(contains(ofBatches.advice, "at train.py:12: look for what keeps the batches"),
+             ofBatches.advice.c_str());
+    JudgedRun ofMore = growing(6 * kMiB);
+    QCOMPARE(grown(ofMore).line, std::string());
+    QVERIFY(!contains(grown(ofMore).evidence, "slower"));
+    ofMore.signs = {{std::string(kRetainGraphSign), "train.py:30"}};
+    ofMore.moreAssemblyMs = [](std::uint32_t step) { return step; };
+    ofMore.stepMs = 10;
+    const Finding ofGraph = grown(ofMore);
+    QVERIFY2(contains(ofGraph.advice, "at train.py:30: leave retain_graph=True out"),
+             ofGraph.advice.c_str());
+    QVERIFY2(contains(ofGraph.evidence, "the steps become slower, from 12.0 ms to 50.0 ms"),
+             ofGraph.evidence.c_str());
+  }
+
+  void jumpsNameTheEvaluationsBeforeThem() {
+    JudgedRun run = changed(growByJumps);
+    const auto jumps = [&run] { return only(run.judge(), FindingKind::MemoryJumps); };
+    QVERIFY(!contains(jumps().evidence, "evaluation"));
+    run.names.names.push_back({kEvaluation, kEvaluationSpan, kTrainStep});
+    run.stepMs = 45;
+    run.deviceMs = 40;
+    for (std::uint32_t step = 9; step < 40; step += 10) {
+      run.more.namedSpans.emplace_back((JudgedRun::beginMs(step) + 46) * kMs, 3 * kMs, step,
+                                       kEvaluation, kTrainingThread, std::uint8_t{0});
+    }
+    QVERIFY2(contains(jumps().evidence, "an evaluation comes before each of them, at train.py:12"),
+             jumps().evidence.c_str());
+    QVERIFY2(contains(jumps().advice, "a forward hook stores"), jumps().advice.c_str());
+  }
+
+  void aFallbackInALoopIsToldAsOne() {
+    JudgedRun run;
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      for (std::int64_t i = 0; i < 4; ++i) {
+        JudgedRun::addFallback(run.more, step, JudgedRun::beginMs(step) + 2 + 11 * i);
+      }
+    }
+    const Finding found = only(run.judge(), FindingKind::Fallback);
+    QVERIFY2(contains(found.advice, "it is called 4 times a step: call it once"),
+             found.advice.c_str());
+    const Finding single = only(withFallback().judge(), FindingKind::Fallback);
+    QVERIFY(!contains(single.advice, "times a step"));
+  }
+
   void startsOfWorkersNameTheLoopAndWhatHelps() {
     const Findings findings = changed(startWorkers).judge();
     const Finding& found = only(findings, FindingKind::LoaderStart);
