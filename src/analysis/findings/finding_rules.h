@@ -20,8 +20,10 @@ class GainAccount {
   GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow, double medianMs,
               double noiseMs);
 
-  /// Adds a finding about time to those that were found, and notes its fix for advance().
-  void add(Findings& findings, Finding finding, Fix fix);
+  /// Adds a finding about time to those that were found, and notes its fix for advance(). The upper
+  /// bound of its gain is at least `mostMs`, in ms a step: for work that the fix may save, though
+  /// no part of the recording is known to go.
+  void add(Findings& findings, Finding finding, Fix fix, double mostMs = 0);
   /// Adds a finding with a gain that was found otherwise, which does not count in ofAll(), and
   /// ranks it by that.
   void add(Findings& findings, Finding finding, const Gain& gain) const;
@@ -44,6 +46,7 @@ class GainAccount {
   struct Noted {
     std::size_t index = 0;
     Fix fix;
+    double mostMs = 0;
   };
 
   void price(Finding& finding, Gain gain) const;

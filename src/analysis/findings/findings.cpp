@@ -168,10 +168,10 @@ GainAccount::GainAccount(const LiveStore& store, std::size_t firstRow, std::size
       medianMs_(medianMs),
       noiseMs_(noiseMs) {}
 
-void GainAccount::add(Findings& findings, Finding finding, Fix fix) {
+void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostMs) {
   std::sort(fix.removed.begin(), fix.removed.end(),
             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
-  noted_.push_back({findings.found.size(), std::move(fix)});
+  noted_.push_back({findings.found.size(), std::move(fix), mostMs});
   findings.found.push_back(std::move(finding));
 }
 
@@ -202,13 +202,20 @@ bool GainAccount::advance(Findings& findings) {
   if (estimator_->advance()) return true;
   if (!estimator_->known()) return false;
   if (nextNoted_ < noted_.size()) {
-    const auto& [index, fix] = noted_[nextNoted_++];
-    price(findings.found[index], estimator_->of(fix));
+    const auto& [index, fix, mostMs] = noted_[nextNoted_++];
+    Gain gain = estimator_->of(fix);
+    gain.high = std::max(gain.high, std::min(mostMs, medianMs_));
+    price(findings.found[index], gain);
     return true;
   }
   Fix all;
-  for (const auto& [index, fix] : noted_) all.add(fix);
+  double mostMs = 0;
+  for (const Noted& each : noted_) {
+    all.add(each.fix);
+    mostMs = std::max(mostMs, each.mostMs);
+  }
   ofAll_ = estimator_->of(all);
+  ofAll_->high = std::max(ofAll_->high, std::min(mostMs, medianMs_));
   return false;
 }
 

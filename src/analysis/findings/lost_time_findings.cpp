@@ -417,8 +417,23 @@ void nameAnomalyDetection(const std::string& line, Finding& finding) {
                    "detect_anomaly(): leave it out, except to look for a NaN";
 }
 
-void addLoop(const CheckedSteps& steps, events::Phase phase, const ReadLoop& loop,
-             Findings& findings) {
+/// The most that a loop of reads can cost, in ms a step: all of the part of a step that it is in,
+/// and backward through what a loop in forward, or after it, computes.
+double mostOfLoopMs(const CheckedSteps& steps, const TimeAccount& account, events::Phase phase,
+                    const ReadLoop& loop) {
+  using events::Phase;
+  const bool goesBack =
+      phase == Phase::Forward || (phase == Phase::None && loop.lost.after == Phase::Forward);
+  return steps.perStepMs(account.nsWhere([&](const AccountRow& row) {
+    if (row.part.region != Region::Step) return false;
+    const bool isPart =
+        row.part.phase == phase && (phase != Phase::None || row.part.after == loop.lost.after);
+    return isPart || (goesBack && row.part.phase == Phase::Backward);
+  }));
+}
+
+void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phase phase,
+             const ReadLoop& loop, Findings& findings) {
   const double loopMs = steps.perStepMs(loop.ns);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, loopMs);
   if (finding.weight < kLeastLostShare) return;
@@ -440,7 +455,8 @@ void addLoop(const CheckedSteps& steps, events::Phase phase, const ReadLoop& loo
   steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
   Fix fix = loop.lost.fix();
   fix.leftOut = loop.ranges;
-  steps.gains.add(findings, std::move(finding), std::move(fix));
+  steps.gains.add(findings, std::move(finding), std::move(fix),
+                  mostOfLoopMs(steps, account, phase, loop));
 }
 
 /// "; 7 device switches a step (1 planned, such as the batch's move): …", with what a switch is.
@@ -511,7 +527,10 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   WaitReader waits(steps);
-  for (const auto& [phase, loop] : waits.loops) addLoop(steps, phase, loop, findings);
+  if (!waits.loops.empty()) {
+    const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+    for (const auto& [phase, loop] : waits.loops) addLoop(steps, account, phase, loop, findings);
+  }
   LostByCaller callers = std::move(waits.callers);
   joinWaysBack(waits.movedBackBytes, callers);
   std::vector<UsedWaits> used;

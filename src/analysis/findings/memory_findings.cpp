@@ -50,13 +50,26 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
-/// How many times as much the last quarter of values is as the first, by their medians; infinite
-/// if the first is 0.
-double riseOf(const std::vector<double>& values) {
+/// The medians of the first and of the last quarter of values.
+struct Ends {
+  double first = 0, last = 0;
+
+  /// How many times as much the last is as the first; infinite if the first is 0.
+  [[nodiscard]] double rise() const {
+    return first > 0 ? last / first : std::numeric_limits<double>::infinity();
+  }
+};
+
+Ends endsOf(const std::vector<double>& values) {
   const auto quarter = static_cast<std::ptrdiff_t>((values.size() + 3) / 4);
-  const double first = medianOf({values.begin(), values.begin() + quarter});
-  return first > 0 ? medianOf({values.end() - quarter, values.end()}) / first
-                   : std::numeric_limits<double>::infinity();
+  return {medianOf({values.begin(), values.begin() + quarter}),
+          medianOf({values.end() - quarter, values.end()})};
+}
+
+Ends stepTimesAtEnds(const CheckedSteps& steps) {
+  std::vector<double> ms;
+  for (const events::StepRecord& each : steps.records) ms.push_back(toMs(each.duration_ns()));
+  return endsOf(ms);
 }
 
 /// Whether memory grows no faster than the batches do, whose samples and lengths are known: then
@@ -68,8 +81,9 @@ bool isOfLargerBatches(const CheckedSteps& steps, const std::vector<Point>& poin
                     std::max(static_cast<double>(record.sequence_length()), 1.0));
   }
   for (const Point& point : points) bytes.push_back(point.y);
-  const double larger = riseOf(sizes);
-  return std::isfinite(larger) && larger > 1 && riseOf(bytes) < kLeastGrowthPastSize * larger;
+  const double larger = endsOf(sizes).rise();
+  return std::isfinite(larger) && larger > 1 &&
+         endsOf(bytes).rise() < kLeastGrowthPastSize * larger;
 }
 
 std::string bytesText(double bytes) {
@@ -202,10 +216,10 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
 
 /// Says by how much the steps have become slower, if they have while memory grew.
 void addSlowing(const CheckedSteps& steps, Finding& finding) {
-  if (slowingOf(steps) < kLeastSlowing) return;
-  finding.evidence += "; and the steps become slower, from " +
-                      formatMs(toMs(steps.records.front().duration_ns())) + " to " +
-                      formatMs(toMs(steps.records.back().duration_ns()));
+  const Ends ms = stepTimesAtEnds(steps);
+  if (ms.rise() < kLeastSlowing) return;
+  finding.evidence +=
+      "; and the steps become slower, from " + formatMs(ms.first) + " to " + formatMs(ms.last);
 }
 
 /// Puts first that it is evaluations that leave what a jump adds, if one came before each.
@@ -270,9 +284,7 @@ std::vector<Point> driverByShapes(const CheckedSteps& steps) {
 }  // namespace
 
 double slowingOf(const CheckedSteps& steps) {
-  std::vector<double> ms;
-  for (const events::StepRecord& each : steps.records) ms.push_back(toMs(each.duration_ns()));
-  return riseOf(ms);
+  return stepTimesAtEnds(steps).rise();
 }
 
 void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding) {
