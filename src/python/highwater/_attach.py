@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import _thread
+import atexit
+import ctypes
 import os
 import sys
 
@@ -32,6 +34,8 @@ def load_simulated_device(torch) -> None:
     from . import _simulated
     torch.ops.load_library(library)
     _simulated.complete(torch)
+    # Before the process's own end destroys what the kernels use: oneDNN's, say, is younger than the device.
+    atexit.register(ctypes.CDLL(library).highwater_simmps_finish)
 
 
 def attach_now() -> str:

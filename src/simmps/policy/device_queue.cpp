@@ -80,10 +80,11 @@ void DeviceQueue::append(Item item) {
 /// False if the thread has ended in the meantime.
 bool DeviceQueue::enqueue(Item& item) {
   bool wakeUp = false;
+  std::future<void> begun;
   {
     std::unique_lock lock(mutex_);
     if (state_ == ThreadState::Ended) return false;
-    if (!thread_.joinable()) start();
+    if (!thread_.joinable()) begun = start();
     if (pending() >= options_.maxPending && !isDeviceThread()) waitForRoom(lock, item.op);
     // The queue may have been stopped while this waited for room.
     if (state_ == ThreadState::Ended) return false;
@@ -97,6 +98,9 @@ bool DeviceQueue::enqueue(Item& item) {
     }
   }
   if (wakeUp) signals_->work.notify_one();
+  // What the thread sets up reads the environment, which the caller, such as a script, may change
+  // as soon as this returns.
+  if (begun.valid()) begun.wait();
   return true;
 }
 
@@ -140,7 +144,7 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
   }
 }
 
-void DeviceQueue::start() {
+std::future<void> DeviceQueue::start() {
   const auto begun = std::make_shared<std::promise<void>>();
   thread_ = std::thread([this, begun] {
     threadId_.store(std::this_thread::get_id());
@@ -159,9 +163,7 @@ void DeviceQueue::start() {
     });
     gate_.leave();
   });
-  // What the scope sets up may read the environment, and no thread may change that meanwhile: who
-  // loads the device, such as Python's import of torch, does so as soon as this returns.
-  begun->get_future().wait();
+  return begun->get_future();
 }
 
 void DeviceQueue::loop() {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <future>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -173,7 +174,7 @@ class DeviceQueue {
   void waitFor(std::uint64_t target);
   void waitForRoom(std::unique_lock<std::mutex>& lock, std::string_view op);
   void waitUntilFinished(std::unique_lock<std::mutex>& lock, std::uint64_t target);
-  void start();
+  [[nodiscard]] std::future<void> start();
   void loop();
   void finishOne();
   void run(Item& item);
