@@ -74,18 +74,19 @@ constexpr int kWaitForEndMs = 5000;
 /// if the program goes on nevertheless.
 int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptions& script,
                       StopSignals& stops) {
-  if (auto usable = session::checkSimulatedSettings(script); !usable) {
-    printError(usable.error().message);
-    return kExitUsage;
-  }
-  std::optional<session::StartSignals> terminals(std::in_place);
   // One that came before is not for the program, which does not exist yet.
   int early = 0;
   const auto noting = QObject::connect(&stops, &StopSignals::stopRequested,
                                        [&early](int, int signal) { early = signal; });
+  const auto usable = session::checkSimulatedSettings(script);
+  std::optional<session::StartSignals> terminals(std::in_place);
   stops.readPending();
   QObject::disconnect(noting);
   if (early != 0) return exitAs({0, early});
+  if (!usable) {
+    printError(usable.error().message);
+    return kExitUsage;
+  }
   QApplication::setQuitOnLastWindowClosed(false);
   const auto quitWhenBothAreGone = [&mainWindow] {
     if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();

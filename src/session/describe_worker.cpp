@@ -8,6 +8,7 @@
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
 #include "session/frame_channel.h"
+#include "session/option_names.h"
 #include "session/script_process.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
@@ -97,11 +98,15 @@ Result<void> checkSimulatedSettings(const ScriptOptions& script) {
   if (std::none_of(kSimKnobs.begin(), kSimKnobs.end(), mayBeWrong)) return {};
   LaunchOptions options;
   options.device = "sim";
-  // The ledger is the script's: the worker would replace the file.
-  options.environment = script.environment + QStringList{QLatin1String(kSimLedgerVariable) + '='};
+  options.environment = script.environment;
   const auto answer = describeWorker(options);
-  if (!answer && answer.error().code == ErrorCode::kUsage) return answer.error();
-  return {};
+  // What else the worker refuses may be no matter of the script, nor of its PyTorch.
+  const auto isAbout = [&answer](const SimKnob& knob) {
+    return knob.variable != std::string_view(kSimMissingOpsVariable) &&
+           answer.error().message.find(knob.variable) != std::string::npos;
+  };
+  if (answer || std::none_of(kSimKnobs.begin(), kSimKnobs.end(), isAbout)) return {};
+  return usageError(withOptionNames(answer.error().message, script.environment));
 }
 
 }  // namespace highwater::session

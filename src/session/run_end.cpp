@@ -59,8 +59,10 @@ void endWithGoodbye(const RunFacts& facts, RunEnd& end) {
   if (!facts.goodbye->stoppedOnRequest) {
     end.message = steps + " done";
   } else if (facts.isScript && !facts.stopRequested) {
+    // The signal is no sign of a program that had to be killed.
     end.message = "interrupted, as by Ctrl+C, after " + steps;
     if (facts.exit) end.exitCode = facts.exit->exitCode;
+    end.signal = 0;
     return;
   } else {
     end.message = "stopped on request after " + steps;
