@@ -95,6 +95,19 @@ Region regionAt(const OwnedBatch& run, std::int64_t ns) {
     evaluatesNs = std::min(evaluatesNs, each.begin_ns());
     evaluatedNs = std::max(evaluatedNs, endNsOf(each));
   }
+  // Its results are read by the wait that follows it, before anything with a name.
+  std::int64_t readNs = toNs, readUntilNs = 0;
+  for (const events::SyncPoint& each : run.syncPoints) {
+    const bool trains = each.thread() == kTrainingThread || each.phase() == Phase::Backward;
+    if (!trains || each.begin_ns() < evaluatedNs || each.begin_ns() >= readNs) continue;
+    readNs = each.begin_ns();
+    readUntilNs = std::min(endNsOf(each), toNs);
+  }
+  const bool isNamed =
+      std::any_of(run.namedSpans.begin(), run.namedSpans.end(), [&](const events::NamedSpan& each) {
+        return each.begin_ns() >= evaluatedNs && each.begin_ns() < readNs;
+      });
+  if (evaluatesNs < toNs && !isNamed) evaluatedNs = std::max(evaluatedNs, readUntilNs);
   std::int64_t fetchNs = evaluatesNs;
   for (const events::PhaseSpan& each : run.phases) {
     const bool within = each.begin_ns() >= fromNs && each.begin_ns() < evaluatesNs;

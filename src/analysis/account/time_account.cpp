@@ -102,7 +102,7 @@ class Trainers {
 class Walk {
  public:
   Walk(const LiveStore& store, const TimeRange& range)
-      : store_(store), names_(store), range_(range) {
+      : store_(store), names_(store), trainers_(store), range_(range) {
     addRegions();
     addPauses();
     addPhases();
@@ -219,8 +219,22 @@ class Walk {
     regions_.add(atNs, endNs, rest);
   }
 
-  /// The evaluation in a gap between two steps: from its first batch to its last call. Empty if
-  /// there is none, and then it begins at the end of the gap.
+  /// The end of the wait that follows an evaluation: its results are read, as after model.train().
+  /// `fromNs` where nothing waits before `endNs`, or before a phase of the script.
+  [[nodiscard]] std::int64_t readOfResults(std::int64_t fromNs, std::int64_t endNs) const {
+    const SpanIndex& waits = store_.syncLane();
+    const std::size_t last = waits.firstFrom(endNs);
+    std::size_t wait = waits.firstFrom(fromNs);
+    while (wait < last && !trainers_.waitFor(store_.syncPoints()[waits[wait].payload])) ++wait;
+    if (wait >= last) return fromNs;
+    const SpanIndex& named = store_.namedLane();
+    const std::size_t next = named.firstFrom(fromNs);
+    const bool isOwn = next < named.size() && named[next].beginNs < waits[wait].beginNs;
+    return isOwn ? fromNs : std::max(fromNs, waits[wait].endNs);
+  }
+
+  /// The evaluation in a gap between two steps: from its first batch to the read of its results.
+  /// Empty if there is none, and then it begins at the end of the gap.
   [[nodiscard]] TimeRange evaluationIn(std::int64_t beginNs, std::int64_t endNs) {
     TimeRange found{endNs, endNs};
     const SpanIndex& lane = store_.namedLane();
@@ -232,7 +246,7 @@ class Walk {
           found.beginNs == lane[i].beginNs ? lane[i].endNs : std::max(found.endNs, lane[i].endNs);
     }
     if (found.beginNs == endNs) return found;
-    found.endNs = std::min(found.endNs, endNs);
+    found.endNs = std::min(readOfResults(found.endNs, endNs), endNs);
     // Its batches are fetched before the model is called. A batch of the training is a step's.
     const SpanIndex& phases = store_.phaseLane();
     for (std::size_t i = phases.firstFrom(beginNs);
@@ -274,14 +288,13 @@ class Walk {
   /// Waits and fallbacks. A fallback first waits for the device, then computes; the waits within it
   /// are its own.
   void addDoings() {
-    const Trainers trainers(store_);
     std::vector<Piece<Doing>> all;
     const SpanIndex& fallbacks = store_.fallbackLane();
     const auto [firstFallback, lastFallback] = touching(fallbacks, range_);
     for (std::size_t i = firstFallback; i < lastFallback; ++i) {
       const Span span = fallbacks[i];
       const events::FallbackEvent& event = store_.fallbacks()[span.payload];
-      if (!trainers.waitFor(event)) continue;
+      if (!trainers_.waitFor(event)) continue;
       const std::int64_t waitNs = std::max<std::int64_t>(event.wait_ns(), 0);
       const std::int64_t computeNs = std::min(span.beginNs + waitNs, span.endNs);
       all.push_back({span.beginNs, computeNs, {Activity::Wait, span.payload, true}});
@@ -291,7 +304,7 @@ class Walk {
     const auto [firstWait, lastWait] = touching(waits, range_);
     for (std::size_t i = firstWait; i < lastWait; ++i) {
       const Span span = waits[i];
-      if (!trainers.waitFor(store_.syncPoints()[span.payload])) continue;
+      if (!trainers_.waitFor(store_.syncPoints()[span.payload])) continue;
       all.push_back({span.beginNs, span.endNs, {Activity::Wait, span.payload, false}});
     }
     std::stable_sort(all.begin(), all.end(),
@@ -301,6 +314,7 @@ class Walk {
 
   const LiveStore& store_;
   NameKinds names_;
+  Trainers trainers_;
   TimeRange range_;
   Line<Stay> regions_;
   Line<bool> pauses_;

@@ -18,7 +18,7 @@ namespace highwater::analysis {
 enum class Region : std::uint8_t {
   StartUp,       ///< before the first step
   Step,          ///< of the training
-  Evaluation,    ///< from its first batch to its last call, with what lies between its calls
+  Evaluation,    ///< from its first batch to the read of its results, with what lies between
   NamedPhase,    ///< a phase that the script names itself, outside of steps and evaluations
   Checkpoint,    ///< Highwater keeps a checkpoint of the built-in workload
   Pause,         ///< the user paused the training
