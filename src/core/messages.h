@@ -128,6 +128,8 @@ inline constexpr std::string_view kAutocastOffSign = "autocast_off";
 inline constexpr std::string_view kAnomalySign = "anomaly_detection";
 /// Backward was called with retain_graph=True.
 inline constexpr std::string_view kRetainGraphSign = "retain_graph";
+/// Backward was called with create_graph=True, and adds up the gradients of parameters.
+inline constexpr std::string_view kCreateGraphSign = "create_graph";
 /// Backward computes gradients that no optimizer uses: of `share` of the parameters that have
 /// gradients, most of them of a model of the class `text`, which was called at `line`.
 inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";

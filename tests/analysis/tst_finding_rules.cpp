@@ -190,6 +190,23 @@ void recover(JudgedRun& run) {
   run.more.markers.emplace_back(ns + 1, 32.0, 16.0, 20U, kNoId, events::MarkerKind::Recovered);
 }
 
+/// Eight tensors of a MiB go to the device at the begin of each step, and come back.
+void moveThereAndBack(JudgedRun& run) {
+  run.ownScript = true;
+  run.lossEvery = 1000;
+  for (std::uint32_t step = 1; step <= run.steps; ++step) {
+    const auto copy = [&](std::int64_t atMs, CallSiteId site, events::SyncKind kind) {
+      run.more.syncPoints.emplace_back((JudgedRun::beginMs(step) + atMs) * kMs, kMs / 2, kMiB, step,
+                                       kCopy, kNoId, site, kTrainingThread, kind,
+                                       events::Phase::None, std::uint8_t{1});
+    };
+    for (std::int64_t i = 0; i < 8; ++i) {
+      copy(2 + i, kTrainStep, events::SyncKind::CopyToDevice);
+      copy(20 + i, kForward, events::SyncKind::CopyToHost);
+    }
+  }
+}
+
 std::vector<MadeRun> madeRuns() {
   using Kind = FindingKind;
   return {
@@ -259,6 +276,9 @@ std::vector<MadeRun> madeRuns() {
          run.signs = {{std::string(kAnomalySign), "train.py:41"}};
          for (std::uint32_t step = 1; step <= run.steps; ++step) readGradients(run, step);
        })},
+      {"an encoder that comes and goes",
+       {Kind::MovedBack, Kind::HostBound},
+       changed(moveThereAndBack)},
       {"a teacher with gradients", {Kind::UnusedGradients}, changed([](JudgedRun& run) {
          run.ownScript = true;
          run.signs = {{std::string(kUnusedGradientsSign), "train.py:7", "Teacher", 0.8}};
@@ -334,6 +354,7 @@ class TestFindingRules : public QObject {
 
   void aReadAtTheEndOfAPhaseIsNoLoss() {
     JudgedRun run;
+    run.lossEvery = 1000;  // which works off the queue
     run.names.names.push_back({kAugment, "log"});
     const auto waitFor = [&run](std::int64_t atMs, std::int64_t ms) {
       run.more.syncPoints.emplace_back(atMs * kMs, ms * kMs, 4, 40U, kScalarRead, kNoId, kNoId,

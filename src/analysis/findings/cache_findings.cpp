@@ -236,10 +236,17 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
   if (footprint.size() < kLeastFootprints || series.driver.size() < 2 * kLeastSteps) return;
   const double slope = steadySlope(footprint);
   if (slope < kLeastHiddenGrowthBytes) return;
-  if (footprint.back().y - footprint.front().y < kLeastHiddenBytes) return;
   // Growth that the driver counts is another finding.
   if (robustSlope(series.driver) > slope / 4) return;
-  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth, robustSlope(footprint));
+  const double driverRise = std::max(series.driver.back().y - series.driver.front().y, 0.0);
+  const double rise = footprint.back().y - footprint.front().y;
+  if (rise - driverRise < std::max(kLeastHiddenBytes, rise / 2)) return;
+  // What ends with the first steps, as new shapes do, is a warm-up.
+  const auto half = footprint.begin() + static_cast<std::ptrdiff_t>(footprint.size() / 2);
+  const double lateSlope = robustSlope({half, footprint.end()});
+  if (lateSlope < slope / 2) return;
+  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth,
+                                   std::min(robustSlope(footprint), std::max(lateSlope, slope)));
   finding.title = "Hidden growth: each step adds " + formatBytes(wholeBytes(*finding.costBytes)) +
                   " that the device's driver does not count";
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +

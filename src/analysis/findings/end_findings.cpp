@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 #include "analysis/findings/finding_rules.h"
@@ -217,6 +218,25 @@ std::string weightsText(const RunDescription& run) {
   return formatBytes(bytes * run.parameters) + " of weights in " + run.dtype;
 }
 
+/// The batch size of which the request that failed is the square: tensors of shapes such as (N, 1)
+/// and (N) were broadcast to (N, N). 0: it is not.
+std::uint32_t squaredBatch(const LiveStore& store, const OutOfMemoryNumbers& numbers) {
+  constexpr std::uint32_t kLeastBatch = 256;  // a smaller one's square is no large tensor
+  const auto& run = store.run();
+  const std::uint32_t batch = run && run->openBatchSize > 0 ? run->openBatchSize
+                              : store.steps().records.empty()
+                                  ? 0
+                                  : store.steps().records.back().batch_size();
+  if (!store.ownScript() || batch < kLeastBatch || !numbers.requested) return 0;
+  const double square = double{1} * batch * batch;
+  for (const double bytes : {2.0, 4.0, 8.0}) {
+    // The message rounds it.
+    if (std::abs(static_cast<double>(*numbers.requested) / (bytes * square) - 1) < 0.01)
+      return batch;
+  }
+  return 0;
+}
+
 std::string outOfMemoryAdvice(const LiveStore& store) {
   if (endedInFirstOptimizerStep(store)) {
     const std::string weights = weightsText(*store.run());
@@ -266,8 +286,9 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   }
   const RunEnd& end = *store.end();
   // The built-in workload may say only in its output how much it asked for.
-  finding.evidence = numbersText(outOfMemoryNumbers(
-      store.ownScript() ? endingError(end) : end.message + '\n' + end.lastLines));
+  const OutOfMemoryNumbers numbers =
+      outOfMemoryNumbers(store.ownScript() ? endingError(end) : end.message + '\n' + end.lastLines);
+  finding.evidence = numbersText(numbers);
   if (finding.evidence.empty()) {
     finding.evidence = end.message;
   } else if (const std::string exit = processExitText(end); !exit.empty()) {
@@ -276,6 +297,15 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   if (!finding.line.empty()) finding.evidence += "; at " + finding.line;
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
+  if (const std::uint32_t batch = squaredBatch(store, numbers); batch > 0) {
+    const std::string n = std::to_string(batch);
+    finding.evidence += "; the request is " + n + " \u00d7 " + n + " numbers";
+    finding.advice = "look at the shapes there: tensors of (" + n + ", 1) and (" + n +
+                     ") are broadcast to (" + n + ", " + n +
+                     "), as where a loss gets predictions with one column and targets with none: "
+                     "squeeze(1) the predictions. If all pairs are meant: " +
+                     finding.advice;
+  }
   findings.found.push_back(std::move(finding));
 }
 

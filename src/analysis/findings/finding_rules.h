@@ -118,6 +118,9 @@ class HostBoundRule {
   struct Parts;
   std::unique_ptr<Parts> parts_;  ///< of the first part
 };
+/// How long the host waits outside of steps for what steps have queued, in ns: the first wait after
+/// one or more of them.
+[[nodiscard]] std::int64_t backlogNs(const CheckedSteps& steps, const TimeRange& range);
 /// Adds findings for evaluations, for phases of the script and for what lies between or after the
 /// steps, where they take kLeastRegionShare of the time since the first step.
 void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings);

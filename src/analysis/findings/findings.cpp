@@ -116,6 +116,7 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
      "PyTorch, Autograd mechanics (setting requires_grad, no-grad mode): "
      "https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-"
      "computation"},
+    {FindingKind::MovedBack, "moved_back", ""},
 }};
 static_assert(
     [] {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/account/host_lines.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
@@ -42,8 +43,9 @@ constexpr const char* kBatchAdvice =
 /// On what the host does outside of phases: backward may need what comes before it.
 constexpr const char* kOwnWorkAdvice =
     "do what the step does not need every few steps, on another thread or before the training; "
-    "where it is many small ops, one for each tensor, use the torch._foreach_* op that does all at "
-    "once";
+    "write a loop in Python over samples as ops on the whole batch (indexing, gather), and one "
+    "over "
+    "tensors as one torch._foreach_* op";
 constexpr const char* kLossWorkAdvice =
     "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
     "time; what is computed there on the CPU keeps the device waiting";
@@ -338,6 +340,13 @@ std::int64_t waitNsIn(const TimeAccount& account, Region region) {
   });
 }
 
+/// Whether memory grows from step to step, which is a finding of its own.
+bool growsEvenly(const CheckedSteps& steps) {
+  const auto growth =
+      memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
+  return growth && growth->shape == GrowthShape::Even && growth->slopeBytes >= kLeastGrowthBytes;
+}
+
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
@@ -346,10 +355,9 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (steps.ofRange || !knowsPasses(steps.store)) return false;
   // A device span tells how long the device is idle.
   if (assembly.steps > 0) return false;
-  // What is left over when the steps are done is waited for after them.
-  const TimeRange after{account.range.endNs, wholeRun(steps.store).endNs};
-  const std::int64_t waitsNs = waitNsIn(account, Region::Step) +
-                               waitNsIn(accountTime(steps.store, after), Region::AfterSteps);
+  // What is left over when steps are done is waited for after them, as in an evaluation.
+  const TimeRange all{account.range.beginNs, wholeRun(steps.store).endNs};
+  const std::int64_t waitsNs = waitNsIn(account, Region::Step) + backlogNs(steps, all);
   const std::int64_t allNs = account.nsIn(Region::Step);
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
@@ -388,7 +396,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
   // Of a graph that grows from step to step, a larger batch makes nothing better.
-  if (byBackward && slowingOf(steps) >= kLeastSlowing) return false;
+  if (byBackward && slowingOf(steps) >= kLeastSlowing && growsEvenly(steps)) return false;
   const Phase phase = byOptimizer  ? Phase::OptimizerStep
                       : byBackward ? Phase::Backward
                                    : Phase::Forward;

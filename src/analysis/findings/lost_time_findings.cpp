@@ -43,10 +43,16 @@ std::string libraryAdvice(const CallSiteParts& site, std::string_view op) {
   return {};
 }
 
-/// Who logs in one of so many steps, or fewer, does what the advice says.
+/// Who logs in one of so many steps, or fewer, does what the advice says, unless it takes this
+/// share of a step, 0 to 1.
 constexpr std::size_t kFewSteps = 8;
+constexpr double kLeastLogShare = 0.1;
 /// So many calls of a fallback's op a step are those of a loop, over the rows of a batch or so.
 constexpr double kLeastCallsOfALoop = 4;
+
+/// What moves to the device and back in a step is a model's weights from so many tensors and bytes
+/// on.
+constexpr double kLeastMovedTensors = 4, kLeastMovedBytes = 1024 * 1024;
 
 /// Adds up the events of one finding.
 struct LostTime {
@@ -343,7 +349,8 @@ void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findi
   if (finding.weight < kLeastLostShare) return;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
   if (use.isFineAtTimes && 20 * lost.steps.size() <= steps.records.size()) return;
-  if (use.isLog && kFewSteps * lost.steps.size() <= steps.records.size()) return;
+  const bool isCheap = waitsMs < kLeastLogShare * steps.medianMs;
+  if (use.isLog && isCheap && kFewSteps * lost.steps.size() <= steps.records.size()) return;
   lost.describe(steps, finding, std::string(use.advice));
   if (use.isOne) finding.evidence += lost.linesText(steps.store);
   if (chatty) {
@@ -470,6 +477,62 @@ std::string switchesText(const PathSummary& paths) {
          "): each time the work moves between host, mps and CPU, one of them waits for another";
 }
 
+/// Tells of tensors that go to the device and come back in each step, as those of a model that is
+/// moved there only while it is used.
+void findMovesBack(const CheckedSteps& steps, Findings& findings) {
+  if (!steps.store.ownScript()) return;
+  std::map<std::pair<bool, std::string>, LostTime> byLine;  // whether to the device; the line
+  const auto& all = steps.store.syncPoints();
+  const TimeRange range = steps.firstToLast();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const events::SyncPoint& each = all[i];
+    const bool there = each.kind() == events::SyncKind::CopyToDevice;
+    if (!there && each.kind() != events::SyncKind::CopyToHost) continue;
+    if (each.phase() == events::Phase::Backward) continue;  // gradients of what is on the CPU
+    if (each.begin_ns() < range.beginNs || each.begin_ns() >= range.endNs) continue;
+    const std::string line = steps.store.callSiteParts(each.call_site()).line;
+    if (!line.empty()) byLine[{there, line}].add(steps.store, each, i, each.bytes());
+  }
+  const auto mostOf = [&byLine](bool there) {
+    auto most = byLine.end();
+    for (auto each = byLine.begin(); each != byLine.end(); ++each) {
+      if (each->first.first != there) continue;
+      if (most == byLine.end() || each->second.bytes > most->second.bytes) most = each;
+    }
+    return most;
+  };
+  const auto there = mostOf(true), back = mostOf(false);
+  if (there == byLine.end() || back == byLine.end()) return;
+  const auto isNear = [](std::uint64_t a, std::uint64_t b) {
+    return 10 * std::max(a, b) <= 11 * std::min(a, b);
+  };
+  const auto count = static_cast<double>(steps.records.size());
+  const double bytes = static_cast<double>(back->second.bytes) / count;
+  if (!isNear(there->second.bytes, back->second.bytes) || bytes < kLeastMovedBytes) return;
+  if (!isNear(there->second.count, back->second.count) ||
+      static_cast<double>(back->second.count) < kLeastMovedTensors * count) {
+    return;
+  }
+  LostTime moves = back->second;
+  moves.add(there->second);
+  Finding finding = steps.ofTime(FindingKind::MovedBack, steps.perStepMs(moves.totalNs));
+  if (finding.weight < kLeastLostShare) return;
+  moves.describe(
+      steps, finding,
+      "leave on the device what each step needs: on a Mac it is the same memory, so that "
+      "moving it away saves little. What a frozen model computes for each sample can be "
+      "computed once, before the training");
+  finding.line = there->first.second;
+  finding.title = "Moved there and back: each step copies " +
+                  formatBytes(static_cast<std::uint64_t>(bytes)) +
+                  " to the device and to the CPU, " + costText(*finding.waitsMs);
+  finding.evidence +=
+      "; to the device at " + there->first.second + ", back at " + back->first.second;
+  // What is waited for is the copies themselves.
+  const double mostMs = *finding.waitsMs;
+  steps.gains.add(findings, std::move(finding), moves.fix(), mostMs);
+}
+
 }  // namespace
 
 void findFallbacks(const CheckedSteps& steps, Findings& findings) {
@@ -546,6 +609,7 @@ void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
     }
   }
   for (const UsedWaits& each : used) addWaits(steps, each, findings);
+  findMovesBack(steps, findings);
 }
 
 }  // namespace highwater::analysis

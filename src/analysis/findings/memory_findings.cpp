@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "analysis/account/memory_account.h"
 #include "analysis/account/memory_growth.h"
@@ -188,6 +190,22 @@ CopiedLine mostCopied(const CheckedSteps& steps) {
           static_cast<double>(most->second) / static_cast<double>(steps.records.size())};
 }
 
+/// An argument of backward that keeps the graph, and what to do in place of it.
+struct KeptGraph {
+  std::string_view sign, advice;
+  bool slows = false;  ///< each backward then goes back through all steps before
+};
+constexpr std::array kKeptGraphs = {
+    KeptGraph{kCreateGraphSign,
+              "take torch.autograd.grad(loss, parameters, create_graph=True): backward() hangs the "
+              "graph on each parameter's .grad, a ring that keeps both; or set .grad to None when "
+              "the step is over"},
+    KeptGraph{kRetainGraphSign,
+              "leave retain_graph=True out, and detach() what one step hands to the next, such as "
+              "the hidden state of a recurrent network: else each backward goes back through all "
+              "steps before",
+              true}};
+
 /// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
@@ -197,21 +215,27 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
     finding.line = copied.line;
     finding.evidence += "; each step copies " + bytesText(copied.bytes) + " to the device at " +
                         copied.line + ", about as much as it leaves: the batches may be kept";
-    finding.advice = "at " + copied.line +
-                     ": look for what keeps the batches that are made there, or tensors of their "
-                     "size: a list, a cache, or itertools.cycle, which keeps all that it has given";
+    finding.advice =
+        "at " + copied.line +
+        ": look for what keeps the batches that are made there, or tensors of their "
+        "size: a list, a cache, or itertools.cycle, which keeps all that it has given. "
+        "Else " +
+        finding.advice;
     return;
   }
   const auto& run = steps.store.run();
-  const CodeSign* retained = run ? run->sign(kRetainGraphSign) : nullptr;
-  if (!retained || retained->line.empty()) return;
-  finding.line = retained->line;
-  finding.evidence += "; backward(retain_graph=True) is called at " + retained->line;
-  finding.advice = "at " + retained->line +
-                   ": leave retain_graph=True out, and detach() what one step hands to the next, "
-                   "such as the hidden state of a recurrent network: else each backward goes back "
-                   "through all steps before. Else " +
-                   finding.advice;
+  for (const KeptGraph& each : kKeptGraphs) {
+    const CodeSign* sign = run ? run->sign(each.sign) : nullptr;
+    if (!sign || sign->line.empty()) continue;
+    // A graph that goes back through all steps makes each longer; else it is kept for another loss.
+    if (each.slows && slowingOf(steps) < kLeastSlowing) continue;
+    finding.line = sign->line;
+    finding.evidence +=
+        "; backward(" + std::string(each.sign) + "=True) is called at " + sign->line;
+    finding.advice =
+        "at " + sign->line + ": " + std::string(each.advice) + ". Else " + finding.advice;
+    return;
+  }
 }
 
 /// Says by how much the steps have become slower, if they have while memory grew.
@@ -226,10 +250,12 @@ void addSlowing(const CheckedSteps& steps, Finding& finding) {
 void addEvaluations(const CheckedSteps& steps, const MemoryGrowth& growth, Finding& finding) {
   const auto& records = steps.store.steps().records;
   std::vector<TimeRange> stays;
+  std::set<std::uint32_t> visits;
   NameId name = kNoId;
   walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
     if (span.part.region != Region::Evaluation) return;
     if (span.part.name != kNoId) name = span.part.name;
+    visits.insert(span.visit);
     stays.push_back({span.beginNs, span.endNs});
   });
   const auto follows = [&](std::uint32_t step) {
@@ -243,8 +269,8 @@ void addEvaluations(const CheckedSteps& steps, const MemoryGrowth& growth, Findi
   };
   const auto count = std::count_if(growth.atSteps.begin(), growth.atSteps.end(), follows);
   if (stays.empty() || 5 * static_cast<std::size_t>(count) < 4 * growth.atSteps.size()) return;
-  // Where each step has one, that it comes before a jump says nothing.
-  if (2 * growth.atSteps.size() > steps.records.size()) return;
+  // Where there are many more, that one comes before a jump says nothing.
+  if (visits.size() > 2 * growth.atSteps.size() + 1) return;
   const std::string line = steps.store.callSiteParts(steps.store.callSiteOfName(name)).line;
   finding.line = line;
   finding.evidence +=
@@ -257,7 +283,8 @@ void addEvaluations(const CheckedSteps& steps, const MemoryGrowth& growth, Findi
                        "look at what an evaluation keeps when it is over: outputs or losses "
                        "in a list, activations that a forward hook stores. Call the model "
                        "under torch.no_grad(), and keep .detach().cpu(), or a sum, of what "
-                       "is needed later");
+                       "is needed later. Else ") +
+                   finding.advice;
 }
 
 /// Adds to a finding the module that keeps most, where ops were recorded.

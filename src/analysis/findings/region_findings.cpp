@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
 
 #include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
@@ -93,8 +94,9 @@ constexpr std::array<TakerWords, kTakers> kOtherWords = {
 
 /// Of calls that come with each step, as those that act in an environment.
 constexpr std::string_view kActAdvice =
-    "; where a call needs the result of the one before, as in reinforcement learning, call the "
-    "model for several environments at once, or a copy of it on the CPU, which waits for nothing";
+    "; if this validates the model, do so once an epoch; where a call needs the result of the one "
+    "before, as in reinforcement learning, call the model for several environments at once, or a "
+    "copy of it on the CPU, which waits for nothing";
 
 /// What the fix of a share gains, in ns, of a region that takes `ns`: loading can be done while
 /// the rest goes on, by one worker or by many; a wait ends no earlier than the work that it waits
@@ -124,26 +126,39 @@ Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
   return {low * msAStep, (low + high) / 2 * msAStep, high * msAStep};
 }
 
+/// So many steps must have been queued since the last wait for the next one to be for them.
+constexpr std::uint32_t kLeastBacklogSteps = 4;
+/// So many waits a visit of a region, or fewer, read what it has computed at its end.
+constexpr std::uint64_t kMostReadsAtEnd = 3;
+
 /// A region, and the name of its phase: kNoId but in a phase that the script names.
 using NamedRegion = std::pair<Region, NameId>;
 
-/// How long the host waits in each region for what was queued before: the first wait of each visit.
-/// That time passes in any case: a read of the loss at the end of an epoch only shows it.
-std::map<NamedRegion, Share> backlogs(const CheckedSteps& steps, const TimeRange& range) {
+/// How long the host waits in each region for what the steps before have queued: the first wait of
+/// a visit, if `leastSteps` were queued since the last wait. That time passes in any case: a read
+/// of the loss at the end of an epoch only shows it.
+std::map<NamedRegion, Share> backlogs(const CheckedSteps& steps, const TimeRange& range,
+                                      std::uint32_t leastSteps) {
   std::map<NamedRegion, Share> backlogs;
-  std::uint32_t visit = 0, first = 0;
-  bool hasWaited = true;
+  std::uint32_t queued = 0;  // steps since the last wait
+  std::optional<std::size_t> row;
+  std::optional<std::uint32_t> first;  // the wait that works off the steps
   walkAccount(steps.store, range, [&](const AccountSpan& span) {
-    if (span.visit != visit) hasWaited = false;
-    visit = span.visit;
+    const bool isStep = span.part.region == Region::Step;
+    if (isStep && row != span.row) ++queued;
+    if (isStep) row = span.row;
     if (span.activity != Activity::Wait || span.ofFallback) return;
-    if (hasWaited && span.event != first) return;  // a border may cut a wait in two
+    const bool isRest = first == span.event;  // a border may cut a wait in two
+    const bool isBacklog = isRest || (!isStep && queued >= leastSteps);
+    queued = 0;
+    first.reset();
+    if (!isBacklog) return;
+    first = span.event;
     const bool isNamed = span.part.region == Region::NamedPhase;
     Share& share = backlogs[{span.part.region, isNamed ? span.part.name : kNoId}];
     share.ns += span.ns();
-    share.count += hasWaited ? 0 : 1;
-    hasWaited = true;
-    first = span.event;
+    const bool begins = steps.store.syncPoints()[span.event].begin_ns() == span.beginNs;
+    share.count += begins ? 1 : 0;
   });
   return backlogs;
 }
@@ -157,10 +172,9 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       evaluates &&
       static_cast<double>(visits) >= kEveryStepShare * static_cast<double>(steps.records.size()) &&
       shares[static_cast<std::size_t>(Taker::Loading)].ns == 0;
-  if (!isEachStep) {
-    shares[static_cast<std::size_t>(Taker::Waits)].ns -= backlog.ns;
-    shares[static_cast<std::size_t>(Taker::Waits)].count -= backlog.count;
-  }
+  Share& waits = shares[static_cast<std::size_t>(Taker::Waits)];
+  waits.ns -= backlog.ns;
+  waits.count -= std::min(backlog.count, waits.count);
   std::int64_t ns = 0;
   for (const Share& each : shares) ns += each.ns;
   const double share =
@@ -169,11 +183,22 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   if (share < leastShare || (ns < kLeastRegionNs && !isEachStep)) return;
   const auto most = std::max_element(shares.begin(), shares.end(),
                                      [](const Share& a, const Share& b) { return a.ns < b.ns; });
-  const auto taker = static_cast<Taker>(most - shares.begin());
+  auto taker = static_cast<Taker>(most - shares.begin());
+  if (taker == Taker::Waits && hasKind(findings, FindingKind::MovedBack)) return;
   // After the steps the host waits for what they have queued.
   if (taker == Taker::Waits && region == Region::AfterSteps) return;
-  const TakerWords& words =
-      (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
+  // Who reads once, at the end, can only do less.
+  const bool readsAtEnd =
+      taker == Taker::Waits && !isEachStep && waits.count <= kMostReadsAtEnd * visits;
+  if (readsAtEnd) taker = Taker::OwnWork;
+  TakerWords words = (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
+  if (readsAtEnd) {
+    words.title = "most of it waiting for the device";
+    if (evaluates) {
+      words.advice =
+          "evaluate less often, on fewer data, or in larger batches under torch.no_grad()";
+    }
+  }
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
                                  steps.perStepMs(ns));
   finding.estimate = true;
@@ -232,13 +257,19 @@ bool hasLongGaps(const CheckedSteps& steps, const TimeRange& range, std::int64_t
 
 }  // namespace
 
+std::int64_t backlogNs(const CheckedSteps& steps, const TimeRange& range) {
+  std::int64_t ns = 0;
+  for (const auto& [region, share] : backlogs(steps, range, 1)) ns += share.ns;
+  return ns;
+}
+
 void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
   if (isUnobserved(store)) return;  // evaluations are not told from anything else
   TimeRange range = steps.firstToLast();
   if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
   const TimeAccount account = accountTime(store, range);
-  std::map<NamedRegion, Share> backlog = backlogs(steps, range);
+  std::map<NamedRegion, Share> backlog = backlogs(steps, range, kLeastBacklogSteps);
   constexpr std::array<std::pair<Region, const char*>, 3> kSearched = {
       {{Region::Evaluation, "Evaluation"},
        {Region::BetweenSteps, "Between steps"},

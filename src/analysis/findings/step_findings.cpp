@@ -400,9 +400,8 @@ void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
   const std::optional<RunDescription>& run = steps.store.run();
   const CodeSign* sign = run ? run->sign(kUnusedGradientsSign) : nullptr;
   if (!sign) return;
-  // Of a model that is not trained backward is not needed at all, forward keeps nothing for it;
-  // what lies between the parameters and the loss may have other weights in time than in
-  // parameters.
+  // Without them backward computes less, and nothing at all for a model that nothing trained feeds.
+  // What parameters take in time is not what they are in number.
   const double mostMs = sign->share * steps.medianMs;
   Finding finding = steps.ofTime(FindingKind::UnusedGradients, mostMs);
   finding.estimate = true;
@@ -416,8 +415,8 @@ void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
   finding.advice =
       (sign->line.empty() ? "" : "at " + sign->line + ": ") +
       std::string(
-          "call a model that is not trained, such as a teacher, under torch.no_grad(); of "
-          "a part that is not trained, set requires_grad_(False) before the training");
+          "set requires_grad_(False) on what is not trained, before the training; a model that "
+          "nothing trained feeds, such as a teacher, is best called under torch.no_grad()");
   steps.gains.add(findings, std::move(finding), Gain{0, mostMs / 2, mostMs});
 }
 

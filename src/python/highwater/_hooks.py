@@ -262,8 +262,10 @@ class Hooks:
         if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
             self.attach()
         # After the gradients of the outputs: retain_graph and create_graph.
-        keeps_graph = arguments[1:3] == (True, False)
-        return self._training is not None and self._training.enter_backward(outputs, keeps_graph)
+        keeps = ""
+        if options.get("accumulate_grad") and len(arguments) > 2:
+            keeps = "create_graph" if arguments[2] else "retain_graph" if arguments[1] else ""
+        return self._training is not None and self._training.enter_backward(outputs, keeps)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""

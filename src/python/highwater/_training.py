@@ -10,7 +10,7 @@ import weakref
 
 from ._attach import encoded, tell
 from ._dynamo import Uncompiled, callback_getter
-from ._gradients import UnusedGradients
+from ._gradients import UnusedGradients, class_of
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._probe import Probe, line_of_user
@@ -168,8 +168,8 @@ class Training(StepListener):
         if root.parameters:  # a loss has no mode of its own
             trains = module.training or self._unused_gradients.are_of(module)
             self._evaluates = not (trains and self.torch.is_grad_enabled())
-            if self._unused_gradients.awaits_call_of(module):
-                self.note_sign("unused_gradients", line_of_user(), root.model, self._unused_gradients.share)
+            if not self._evaluates and self._unused_gradients.awaits_call_of(module):
+                self.note_sign("unused_gradients", line_of_user(), class_of(module), self._unused_gradients.share)
         if not self._is_training_thread():
             return _EVALUATION if self._evaluates else _FORWARD
         self._heal()
@@ -305,8 +305,9 @@ class Training(StepListener):
 
     # Backward
 
-    def enter_backward(self, outputs, keeps_graph=False) -> bool:
-        """Returns whether this is a backward; compiling calls the engine too. `keeps_graph`: for a second one."""
+    def enter_backward(self, outputs, keeps: str = "") -> bool:
+        """Returns whether this is a backward; compiling calls the engine too. `keeps`: the argument by which it keeps
+        the graph: "retain_graph", "create_graph" or ""."""
         if self._is_faking():
             return False
         self._heal()
@@ -320,8 +321,8 @@ class Training(StepListener):
             if ("anomaly_detection" not in self._signs and self.torch.is_anomaly_enabled()
                     and self.torch.is_anomaly_check_nan_enabled()):
                 self.note_sign("anomaly_detection", line_of_user())
-            if keeps_graph and "retain_graph" not in self._signs:
-                self.note_sign("retain_graph", line_of_user())
+            if keeps and keeps not in self._signs:
+                self.note_sign(keeps, line_of_user())
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         self.probe.begin_phase(_BACKWARD)
