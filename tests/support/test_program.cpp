@@ -1,5 +1,6 @@
 #include "support/test_program.h"
 
+#include <QTemporaryDir>
 #include <cstdio>
 #include <map>
 #include <string>
@@ -37,6 +38,11 @@ int main(int argc, char** argv) {
     for (const auto& [name, run] : tests) std::fprintf(stderr, " %s", name.c_str());
     std::fprintf(stderr, "\n");
     return 2;
+  }
+  // Tests that run side by side must not see each other's recordings and settings, nor the user's.
+  const QTemporaryDir home;
+  for (const char* each : {"XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"}) {
+    qputenv(each, home.path().toLocal8Bit());
   }
   // Qt Test sees the arguments behind the class's name.
   argv[1] = argv[0];
