@@ -397,9 +397,8 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
   // Of a graph that grows from step to step, a larger batch makes nothing better.
   if (byBackward && slowingOf(steps) >= kLeastSlowing && growsEvenly(steps)) return false;
-  const Phase phase = byOptimizer  ? Phase::OptimizerStep
-                      : byBackward ? Phase::Backward
-                                   : Phase::Forward;
+  // What backward runs is decided where forward computes it.
+  const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
       "ops are queued more slowly than the device runs them,",
       byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
