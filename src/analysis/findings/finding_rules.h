@@ -38,6 +38,8 @@ class GainAccount {
   /// The same outside of phases, and in the phases that queue ops.
   [[nodiscard]] double ownLoopWorkMs() const { return ownLoopWorkMs_; }
   [[nodiscard]] double queueLoopWorkMs() const { return queueLoopWorkMs_; }
+  /// See Findings::noiseMs.
+  [[nodiscard]] double noiseMs() const { return noiseMs_; }
   /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
   [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 

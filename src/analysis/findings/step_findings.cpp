@@ -227,7 +227,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   // comes at intervals is the script's own.
   if (host && !isExplained(host->work) && !isRegular(slow)) return;
   const double lostMs = slow.lostMs / static_cast<double>(steps.records.size());
-  if (host && !isExplained(host->work) && lostMs < kLeastUnexplainedShare * steps.medianMs) return;
+  const double leastMs = std::max(kLeastUnexplainedShare * steps.medianMs, steps.gains.noiseMs());
+  if (host && !isExplained(host->work) && lostMs / 2 < leastMs) return;
   // The starts of DataLoader workers are a finding of their own.
   if (host && host->work == HostWork::BatchAssembly && startsLoaders(steps, slow)) return;
   Finding finding = steps.ofTime(FindingKind::StepTimeSwings, lostMs);
