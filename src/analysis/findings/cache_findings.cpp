@@ -241,12 +241,11 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
   const double driverRise = std::max(series.driver.back().y - series.driver.front().y, 0.0);
   const double rise = footprint.back().y - footprint.front().y;
   if (rise - driverRise < std::max(kLeastHiddenBytes, rise / 2)) return;
-  // What ends with the first steps, as new shapes do, is a warm-up.
+  // What the first steps add, as new shapes do, is a warm-up.
   const auto half = footprint.begin() + static_cast<std::ptrdiff_t>(footprint.size() / 2);
-  const double lateSlope = robustSlope({half, footprint.end()});
-  if (lateSlope < slope / 2) return;
-  Finding finding = steps.ofGrowth(FindingKind::HiddenGrowth,
-                                   std::min(robustSlope(footprint), std::max(lateSlope, slope)));
+  Finding finding =
+      steps.ofGrowth(FindingKind::HiddenGrowth,
+                     std::min(robustSlope(footprint), robustSlope({half, footprint.end()})));
   finding.title = "Hidden growth: each step adds " + formatBytes(wholeBytes(*finding.costBytes)) +
                   " that the device's driver does not count";
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
