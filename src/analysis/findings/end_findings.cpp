@@ -104,19 +104,25 @@ bool hung(const LiveStore& store) {
   return wasEnded && open && open->stalledFor.count() >= kHungNs;
 }
 
-/// "batch size 64, sequence length 128"; of a script the sizes of the step in which it ended, else
-/// of its last step, where they are known.
-std::string settingText(const LiveStore& store) {
+/// The sizes of a batch; 0 where they are not known.
+struct BatchSizes {
+  std::uint32_t batch = 0, length = 0;
+};
+
+/// Those of the end: of a script the sizes of the step in which it ended, else of its last step.
+BatchSizes sizesAtEnd(const LiveStore& store) {
+  const auto& run = store.run();
+  if (run && run->openBatchSize > 0) return {run->openBatchSize, run->openSequenceLength};
   const auto& steps = store.steps().records;
-  std::uint32_t batch = store.knobs().batchSize, length = store.knobs().sequenceLength;
   if (store.ownScript() && !steps.empty()) {
-    batch = steps.back().batch_size();
-    length = steps.back().sequence_length();
+    return {steps.back().batch_size(), steps.back().sequence_length()};
   }
-  if (const auto& run = store.run(); run && run->openBatchSize > 0) {
-    batch = run->openBatchSize;
-    length = run->openSequenceLength;
-  }
+  return {store.knobs().batchSize, store.knobs().sequenceLength};
+}
+
+/// "batch size 64, sequence length 128", as far as they are known.
+std::string settingText(const LiveStore& store) {
+  const auto [batch, length] = sizesAtEnd(store);
   std::string text;
   if (batch > 0) text = "batch size " + std::to_string(batch);
   if (length > 0) {
@@ -222,11 +228,7 @@ std::string weightsText(const RunDescription& run) {
 /// and (N) were broadcast to (N, N). 0: it is not.
 std::uint32_t squaredBatch(const LiveStore& store, const OutOfMemoryNumbers& numbers) {
   constexpr std::uint32_t kLeastBatch = 256;  // a smaller one's square is no large tensor
-  const auto& run = store.run();
-  const std::uint32_t batch = run && run->openBatchSize > 0 ? run->openBatchSize
-                              : store.steps().records.empty()
-                                  ? 0
-                                  : store.steps().records.back().batch_size();
+  const std::uint32_t batch = sizesAtEnd(store).batch;
   if (!store.ownScript() || batch < kLeastBatch || !numbers.requested) return 0;
   const double square = double{1} * batch * batch;
   for (const double bytes : {2.0, 4.0, 8.0}) {
