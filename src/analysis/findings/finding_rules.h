@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -101,6 +102,14 @@ struct CheckedSteps {
 
 /// Whether a finding of this kind was added.
 [[nodiscard]] bool hasKind(const Findings& findings, FindingKind kind);
+/// What is copied at one line of the user's code.
+struct CopiedLine {
+  std::string line;  ///< empty: nothing is
+  std::uint64_t bytes = 0, count = 0;
+};
+/// The line at which most bytes are copied, of the copies of a kind that `counts` lets through.
+[[nodiscard]] CopiedLine mostCopied(const LiveStore& store, events::SyncKind kind,
+                                    const std::function<bool(const events::SyncPoint&)>& counts);
 /// Adds a finding for each op that falls back to the CPU, and lists the accepted ones apart.
 void findFallbacks(const CheckedSteps& steps, Findings& findings);
 /// Adds findings for unplanned waits for the device and for values that are read for logging in

@@ -481,40 +481,33 @@ std::string switchesText(const PathSummary& paths) {
 /// moved there only while it is used.
 void findMovesBack(const CheckedSteps& steps, Findings& findings) {
   if (!steps.store.ownScript()) return;
-  std::map<std::pair<bool, std::string>, LostTime> byLine;  // whether to the device; the line
-  const auto& all = steps.store.syncPoints();
+  const LiveStore& store = steps.store;
   const TimeRange range = steps.firstToLast();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const events::SyncPoint& each = all[i];
-    const bool there = each.kind() == events::SyncKind::CopyToDevice;
-    if (!there && each.kind() != events::SyncKind::CopyToHost) continue;
-    if (each.phase() == events::Phase::Backward) continue;  // gradients of what is on the CPU
-    if (each.begin_ns() < range.beginNs || each.begin_ns() >= range.endNs) continue;
-    const std::string line = steps.store.callSiteParts(each.call_site()).line;
-    if (!line.empty()) byLine[{there, line}].add(steps.store, each, i, each.bytes());
-  }
-  const auto mostOf = [&byLine](bool there) {
-    auto most = byLine.end();
-    for (auto each = byLine.begin(); each != byLine.end(); ++each) {
-      if (each->first.first != there) continue;
-      if (most == byLine.end() || each->second.bytes > most->second.bytes) most = each;
-    }
-    return most;
+  const auto counts = [&range](const events::SyncPoint& each) {
+    const bool isGradient = each.phase() == events::Phase::Backward;  // of what is on the CPU
+    return !isGradient && each.begin_ns() >= range.beginNs && each.begin_ns() < range.endNs;
   };
-  const auto there = mostOf(true), back = mostOf(false);
-  if (there == byLine.end() || back == byLine.end()) return;
+  const CopiedLine there = mostCopied(store, events::SyncKind::CopyToDevice, counts);
+  const CopiedLine back = mostCopied(store, events::SyncKind::CopyToHost, counts);
+  if (there.line.empty() || back.line.empty()) return;
   const auto isNear = [](std::uint64_t a, std::uint64_t b) {
     return 10 * std::max(a, b) <= 11 * std::min(a, b);
   };
   const auto count = static_cast<double>(steps.records.size());
-  const double bytes = static_cast<double>(back->second.bytes) / count;
-  if (!isNear(there->second.bytes, back->second.bytes) || bytes < kLeastMovedBytes) return;
-  if (!isNear(there->second.count, back->second.count) ||
-      static_cast<double>(back->second.count) < kLeastMovedTensors * count) {
+  const double bytes = static_cast<double>(back.bytes) / count;
+  if (!isNear(there.bytes, back.bytes) || bytes < kLeastMovedBytes) return;
+  if (!isNear(there.count, back.count) ||
+      static_cast<double>(back.count) < kLeastMovedTensors * count) {
     return;
   }
-  LostTime moves = back->second;
-  moves.add(there->second);
+  LostTime moves;
+  for (std::size_t i = 0; i < store.syncPoints().size(); ++i) {
+    const events::SyncPoint& each = store.syncPoints()[i];
+    const bool goes = each.kind() == events::SyncKind::CopyToDevice;
+    if ((!goes && each.kind() != events::SyncKind::CopyToHost) || !counts(each)) continue;
+    if (store.callSiteParts(each.call_site()).line != (goes ? there : back).line) continue;
+    moves.add(store, each, i, each.bytes());
+  }
   Finding finding = steps.ofTime(FindingKind::MovedBack, steps.perStepMs(moves.totalNs));
   if (finding.weight < kLeastLostShare) return;
   moves.describe(
@@ -522,18 +515,41 @@ void findMovesBack(const CheckedSteps& steps, Findings& findings) {
       "leave on the device what each step needs: on a Mac it is the same memory, so that "
       "moving it away saves little. What a frozen model computes for each sample can be "
       "computed once, before the training");
-  finding.line = there->first.second;
+  finding.line = there.line;
   finding.title = "Moved there and back: each step copies " +
                   formatBytes(static_cast<std::uint64_t>(bytes)) +
                   " to the device and to the CPU, " + costText(*finding.waitsMs);
-  finding.evidence +=
-      "; to the device at " + there->first.second + ", back at " + back->first.second;
+  finding.evidence += "; to the device at " + there.line + ", back at " + back.line;
   // What is waited for is the copies themselves.
   const double mostMs = *finding.waitsMs;
   steps.gains.add(findings, std::move(finding), moves.fix(), mostMs);
 }
 
 }  // namespace
+
+CopiedLine mostCopied(const LiveStore& store, events::SyncKind kind,
+                      const std::function<bool(const events::SyncPoint&)>& counts) {
+  std::map<CallSiteId, CopiedLine> bySite;
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    if (each.kind() != kind || !counts(each)) continue;
+    CopiedLine& copied = bySite[each.call_site()];
+    copied.bytes += each.bytes();
+    ++copied.count;
+  }
+  std::map<std::string, CopiedLine> byLine;
+  for (const auto& [site, copied] : bySite) {
+    const std::string line = store.callSiteParts(site).line;
+    CopiedLine& all = byLine[line];
+    all.line = line;
+    all.bytes += copied.bytes;
+    all.count += copied.count;
+  }
+  byLine.erase("");
+  const auto most = std::max_element(
+      byLine.begin(), byLine.end(),
+      [](const auto& a, const auto& b) { return a.second.bytes < b.second.bytes; });
+  return most == byLine.end() ? CopiedLine() : most->second;
+}
 
 void findFallbacks(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;

@@ -169,27 +169,6 @@ Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
   return finding;
 }
 
-/// The line of the steps that copies most to the device, and how much that is in a step.
-struct CopiedLine {
-  std::string line;
-  double bytes = 0;
-};
-
-CopiedLine mostCopied(const CheckedSteps& steps) {
-  std::map<std::string, std::uint64_t> bytes;
-  for (const events::SyncPoint& each : steps.store.syncPoints()) {
-    if (each.kind() != events::SyncKind::CopyToDevice) continue;
-    if (!steps.holding(each.step(), each.begin_ns())) continue;
-    bytes[steps.store.callSiteParts(each.call_site()).line] += each.bytes();
-  }
-  bytes.erase("");
-  const auto most = std::max_element(
-      bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most == bytes.end()) return {};
-  return {most->first,
-          static_cast<double>(most->second) / static_cast<double>(steps.records.size())};
-}
-
 /// An argument of backward that keeps the graph, and what to do in place of it.
 struct KeptGraph {
   std::string_view sign, advice;
@@ -209,11 +188,15 @@ constexpr std::array kKeptGraphs = {
 /// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
-  const CopiedLine copied = mostCopied(steps);
-  if (copied.bytes >= kLeastCopiedShare * grownBytes &&
-      copied.bytes <= grownBytes / kLeastCopiedShare) {
+  const CopiedLine copied =
+      mostCopied(steps.store, events::SyncKind::CopyToDevice, [&](const events::SyncPoint& each) {
+        return steps.holding(each.step(), each.begin_ns()) != nullptr;
+      });
+  const double bytes =
+      static_cast<double>(copied.bytes) / static_cast<double>(steps.records.size());
+  if (bytes >= kLeastCopiedShare * grownBytes && bytes <= grownBytes / kLeastCopiedShare) {
     finding.line = copied.line;
-    finding.evidence += "; each step copies " + bytesText(copied.bytes) + " to the device at " +
+    finding.evidence += "; each step copies " + bytesText(bytes) + " to the device at " +
                         copied.line + ", about as much as it leaves: the batches may be kept";
     finding.advice =
         "at " + copied.line +
