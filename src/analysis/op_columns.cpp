@@ -40,8 +40,8 @@ std::int64_t OpColumns::selfNs(const events::OpSpan& op) const {
 }
 
 void OpColumns::add(const events::OpSpan& op, std::uint8_t look) {
-  // A quarter at a time, because dropping costs time for all that remain.
-  if (records.size() >= most) forgetDownTo(most / 4 * 3);
+  // Half of them at a time, because dropping costs time for all that remain.
+  if (records.size() >= most) forgetDownTo(most / 2);
   lanes[{op.thread(), op.depth()}].append(spanOf(op, endRow(), look));
   records.push_back(op);
 }

@@ -62,7 +62,7 @@ struct OpColumns {
   [[nodiscard]] std::int64_t selfNs(const events::OpSpan& op) const;
 
   /// Adds an op as the newest row. `look` holds bits of OpLook for lost time. At `most` it first
-  /// drops the oldest quarter.
+  /// drops the older half.
   void add(const events::OpSpan& op, std::uint8_t look);
   /// Adds the bits `look` to the op of `thread` that began at `beginNs`, for a wait or fallback
   /// that arrives after its op. Ignores ops deeper than kDeepestMarked.

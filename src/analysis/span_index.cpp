@@ -27,7 +27,11 @@ void SpanIndex::append(const Span& given) {
   straighten(span);
   if (spans_.size() == 0 || span.beginNs >= spans_.begins.back()) {
     spans_.push_back(span);
-    recomputeFrom(spans_.size() - 1);
+    const std::size_t last = spans_.size() - 1;
+    // Nearly every span of a long lane needs no sum of a block before it and nests in no other.
+    const bool isPlain =
+        last % kBlock != 0 && reach_.empty() && span.endNs >= spans_.ends[last - 1];
+    if (!isPlain) recomputeFrom(last);
     return;
   }
   // The hint makes descending order cheap. Spans with equal begins keep their order.

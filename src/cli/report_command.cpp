@@ -13,10 +13,18 @@
 #include "session/recording_loader.h"
 
 namespace highwater::cli {
+namespace {
+
+/// What a report may hold of a recording, in bytes. It leaves room for a million ops, of which the
+/// tables of ops tell what an op does just as well as those of four million.
+constexpr std::size_t kMemoryBudget = std::size_t{192} << 20;
+
+}  // namespace
 
 int runReport(const ReportOptions& options) {
   const std::filesystem::path path = options.recording;
   analysis::LiveStore store;
+  store.setMemoryBudget(kMemoryBudget);
   RecordingCondition condition;
   std::string problem;
   if (auto loaded = session::loadReadablePart(path, store)) {

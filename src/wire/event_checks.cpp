@@ -74,10 +74,12 @@ class EventCheck {
     return ns >= 0 && ns <= kMaxRunNs && ns <= context_.completeUpToNs + kSlackNs;
   }
   EventCheck& require(bool fine, Violation violation, const char* field) {
-    if (!fine && broken_.violation == Violation::kNone) {
-      broken_ = {violation, std::string("the ") + field + " of a " + event_};
-    }
+    if (!fine) fail(violation, field);
     return *this;
+  }
+  void fail(Violation violation, const char* field) {
+    if (broken_.violation != Violation::kNone) return;
+    broken_ = {violation, std::string("the ") + field + " of a " + event_};
   }
 
   const char* event_;
