@@ -21,6 +21,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/program_signals.h"
 #include "simmps/device/deferred_release.h"
 #include "simmps/torch_version.h"
 
@@ -47,6 +48,7 @@ void parkSecondTeam() {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
   std::promise<void> opened;
   auto isOpen = opened.get_future();
+  const BlockedProgramSignals inherited;
   std::thread([&opened] {
     ::pthread_setname_np(::pthread_self(), "parked team");
     {

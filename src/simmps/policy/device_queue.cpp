@@ -13,6 +13,8 @@
 #include <memory>
 #include <utility>
 
+#include "core/program_signals.h"
+
 namespace highwater::simmps {
 namespace {
 
@@ -146,6 +148,7 @@ void DeviceQueue::waitForRoom(std::unique_lock<std::mutex>& lock, std::string_vi
 
 std::future<void> DeviceQueue::start() {
   const auto begun = std::make_shared<std::promise<void>>();
+  const BlockedProgramSignals inherited;
   thread_ = std::thread([this, begun] {
     threadId_.store(std::this_thread::get_id());
     if (!options_.scope) {

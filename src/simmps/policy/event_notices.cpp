@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/program_signals.h"
 #include "simmps/policy/device_queue.h"
 #include "simmps/policy/ledger.h"
 
@@ -37,7 +38,10 @@ void EventNotices::post(std::shared_ptr<DeviceEvent> event, std::uint64_t record
   if (inChild_) return event->notice(recording, deviceClockNs());
   const std::uint64_t delay = kDelaysNs[posted_++ % kDelaysNs.size()];
   pending_.push_back({std::move(event), recording, recordedNs, deviceClockNs() + delay});
-  if (!thread_.joinable()) thread_ = std::thread([this] { loop(); });
+  if (!thread_.joinable()) {
+    const BlockedProgramSignals inherited;
+    thread_ = std::thread([this] { loop(); });
+  }
   signals_->work.notify_one();
 }
 

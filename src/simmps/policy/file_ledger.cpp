@@ -13,6 +13,7 @@
 #include <fstream>
 #include <utility>
 
+#include "core/program_signals.h"
 #include "simmps/policy/json_line.h"
 
 namespace highwater::simmps {
@@ -310,6 +311,7 @@ void FileLedger::markIncomplete(std::string_view reason) {
 
 void FileLedger::startFlusher() {
   if (flusher_.joinable() || closing_) return;
+  const BlockedProgramSignals inherited;
   flusher_ = std::thread([this] {
     ::pthread_setname_np(::pthread_self(), "sim ledger");
     flushRegularly();
