@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "core/option_values.h"
+#include "core/units.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
 #include "wire/codec.h"
@@ -144,6 +145,14 @@ Result<void> RecordingOutput::close() {
 void RecordingOutput::discard() {
   if (writer_) writer_->discard();
   writer_.reset();
+}
+
+std::string RecordingOutput::line() const {
+  std::error_code ignored;
+  const std::string path = path_.string();
+  if (!fs::exists(path_, ignored)) return "none: there is no file " + path + " any more";
+  const std::string size = path + " (" + formatBytes(fileBytes()) + ')';
+  return errorText().empty() ? size : size + ", which lacks the end of the run";
 }
 
 std::uint64_t RecordingOutput::fileBytes() const {

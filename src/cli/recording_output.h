@@ -45,6 +45,8 @@ class RecordingOutput final : public MessageSink {
   /// Removes the recording, of a run that never began; an old file stays. Does nothing without
   /// begin().
   void discard();
+  /// The recording for the summary of a run: its path and size, and whether it is whole.
+  [[nodiscard]] std::string line() const;
   /// Size in bytes of the recording and its write-ahead log (WAL); 0 before begin().
   [[nodiscard]] std::uint64_t fileBytes() const;
 

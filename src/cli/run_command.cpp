@@ -3,6 +3,8 @@
 #include <sys/types.h>
 
 #include <QCoreApplication>
+#include <QTimer>
+#include <chrono>
 #include <csignal>
 #include <memory>
 
@@ -15,7 +17,6 @@
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/simulation.h"
-#include "core/units.h"
 #include "report/report_text.h"
 #include "session/describe_worker.h"
 #include "session/run_end.h"
@@ -54,13 +55,14 @@ class ScriptRun final : public QObject {
   explicit ScriptRun(const ScriptCommandOptions& options)
       : simulated_(options.script.simulated),
         output_(options.output, options.force),
-        recording_(options.output),
         command_(options.script.command),
         script_(options.script, ScriptProcess::Output::kForwarded) {
     connect(&script_, &ScriptProcess::connected, this, &ScriptRun::onConnected);
     connect(&script_, &ScriptProcess::ended, this, &ScriptRun::onScriptEnded);
     connect(&script_, &ScriptProcess::refused, this,
             [](const QString& reason) { printError(reason.toStdString()); });
+    connect(&writingCheck_, &QTimer::timeout, this, &ScriptRun::checkWriting);
+    writingCheck_.start(std::chrono::seconds(1));
   }
 
   int run() {
@@ -84,6 +86,14 @@ class ScriptRun final : public QObject {
   }
 
  private:
+  /// Says soon that the recording has failed: the training may go on for days.
+  void checkWriting() {
+    const std::string problem = output_.errorText();
+    if (problem.empty()) return;
+    writingCheck_.stop();
+    printError(problem + "; the training goes on, and what comes is not recorded");
+  }
+
   void onConnected() {
     auto connection = script_.takeConnection();
     if (!connection) return;
@@ -128,7 +138,7 @@ class ScriptRun final : public QObject {
         say(each.title + ": " + each.advice + '\n');
       }
     }
-    say("Recording  " + recording_ + " (" + formatBytes(output_.fileBytes()) + ")\n");
+    say("Recording  " + output_.line() + '\n');
     if (const RunEnd& end = *session_->end(); !session::endedAsPlanned(end)) {
       say("Ended      " + end.message + '\n');
     }
@@ -158,10 +168,10 @@ class ScriptRun final : public QObject {
   const bool simulated_;
   analysis::LiveStore store_;
   RecordingOutput output_;
-  std::string recording_;
   QStringList command_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
+  QTimer writingCheck_;
 };
 
 }  // namespace

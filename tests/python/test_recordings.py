@@ -93,6 +93,25 @@ class Recording(unittest.TestCase):
         return path
 
 
+class FullDisk(Recording):
+    def test_is_said_while_the_script_trains(self):
+        said = os.path.join(self.folder, "said")
+        text = TRAIN + f"import os\nwhile not os.path.exists({said!r}): train(5)\nprint('done')\n"
+        limited = ["sh", "-c", 'ulimit -f 200; exec "$@"', "sh", *self.command([PYTHON, "-c", text])]
+        process = subprocess.Popen(limited, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   stdin=subprocess.DEVNULL)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        lines = []
+        for line in process.stderr:
+            lines.append(line)
+            if "what comes is not recorded" in line:
+                open(said, "w", encoding="utf-8").close()
+        self.assertTrue(os.path.exists(said), lines)
+        self.assertIn("which lacks the end of the run", "".join(lines))
+        self.assertEqual((process.wait(LIMIT), process.stdout.read()), (0, "done\n"))
+
+
 class Launchers(Recording):
     expected = None
 
