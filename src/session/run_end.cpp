@@ -174,8 +174,12 @@ RunEnd runEndFrom(const RunFacts& facts) {
     end.message = facts.notStarted->message;
   } else if (facts.violation) {
     end.reason = Reason::kProtocolViolation;
+    const std::string how = " (" + facts.violation->toStdString() + ')';
     end.message = withPosition(
-        program + " broke the protocol (" + facts.violation->toStdString() + ")", facts);
+        facts.isScript ? "what came from " + program + " cannot be true" + how +
+                             ", so nothing more was recorded: please report this fault of Highwater"
+                       : program + " broke the protocol" + how,
+        facts);
   } else if (!facts.disconnectReason.empty()) {
     endAfterDisconnect(facts, facts.disconnectReason, end);
   } else if (facts.goodbye) {

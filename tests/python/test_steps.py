@@ -104,6 +104,16 @@ class Steps(unittest.TestCase):
             loop.step("lbfgs", closures=5)
         self.assertEqual(loop.micro_steps(), [1] * 3)
 
+    def test_closures_beside_an_idle_optimizer(self):
+        loop = Loop(alive=2)
+        for _ in range(5):
+            loop.step("lbfgs", closures=2)
+        self.assertEqual(loop.micro_steps(), [1] * 5)
+        # A step that begins late begins where that was noted, after the step before.
+        for at, call in enumerate(loop.log.calls):
+            if call.startswith("begin") and call.endswith("late"):
+                self.assertEqual(loop.log.calls[at - 2:at], ["note begin", f"end {int(call.split()[1]) - 1} late"])
+
     def test_closure_of_lightning(self):
         loop = Loop()
         for _ in range(3):

@@ -210,6 +210,7 @@ class StepRule:
         """An optimizer is about to step, and is not called by another step of its own."""
         self._train()
         if optimizer in self._stepped and not self._manual and not self._backwards:
+            self._touch()  # a closure may do all of the step's work, so that nothing came before
             self._close_late()
         if not self._is_straggler(optimizer):
             self._touch()

@@ -138,7 +138,7 @@ void ScriptProbe::onHostGone() {
   endRecording();
   if (socket_.isOurs()) {
     socket_.shutDown();  // the other direction too
-    return control_.hostGone("it has ended; the training goes on without, from step " +
+    return control_.hostGone("the connection has ended; the training goes on without, from step " +
                              std::to_string(recorder_.step() + 1) + " on");
   }
   leaveSign("closed", "step " + std::to_string(recorder_.step()));
