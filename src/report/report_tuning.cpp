@@ -42,6 +42,10 @@ struct Tuning {
   }
 };
 
+/// A model that predicts one setting from the others no better than this, as a share of the
+/// setting's own, predicts none.
+constexpr double kMostError = 1;
+
 /// The setting of the newest step; where steps of that batch have many lengths, the longest: the
 /// next one may have it again.
 Setting settingOf(const events::StepRecord& newest, const MemoryModel& model) {
@@ -172,6 +176,13 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, T
   const auto tuned = tuningOf(store);
   if (!tuned) return;
   const Setting at = tuned->setting;
+  if (const double error = tuned->model.confidence().error; error > kMostError) {
+    head.add({"Tuning",
+              "no prediction: what the settings of this run needed differs by more than "
+              "their sizes explain (one from the others within " +
+                  formatDecimals(100 * error, 0) + " %)"});
+    return;
+  }
   // A batch that the run does not take is no choice.
   const bool canDouble = at.batch <= tuned->mostBatch / 2;
   const std::uint32_t other = canDouble ? at.batch * 2 : std::max(1U, at.batch / 2);
