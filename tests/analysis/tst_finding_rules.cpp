@@ -82,6 +82,14 @@ void swing(JudgedRun& run) {
   run.moreAssemblyMs = [](std::uint32_t step) { return step % 8 == 5 ? 25 : 0; };
 }
 
+/// Each step assembles its batch half a millisecond longer than the one before.
+void slowDown(JudgedRun& run) {
+  run.steps = 48;
+  run.stepMs = 12;
+  run.deviceMs = 10;
+  run.moreAssemblyMs = [](std::uint32_t step) { return step / 2; };
+}
+
 /// As long with 8 samples as with 32.
 void shrinkBatch(JudgedRun& run) {
   run.batchSize = [](std::uint32_t step) { return step <= 20 ? 32 : 8; };
@@ -234,6 +242,7 @@ std::vector<MadeRun> madeRuns() {
          run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
        })},
       {"some steps are slow", {Kind::StepTimeSwings}, changed(swing)},
+      {"steps become slower", {Kind::SlowingSteps, Kind::HostBound}, changed(slowDown)},
       {"small batch", {Kind::BatchTooSmall}, changed(shrinkBatch)},
       {"driver grows at old shapes", {Kind::Fragmentation}, changed(fragment)},
       {"footprint grows", {Kind::HiddenGrowth}, changed(growHidden)},
@@ -340,10 +349,12 @@ class TestFindingRules : public QObject {
     const JudgedRun run = changed(evaluateSlowly);
     const Findings findings = run.judge();
     const Finding& found = only(findings, FindingKind::Evaluation);
-    QVERIFY2(contains(found.title, "Evaluation: 34 % of the time, most of it loading batches"),
-             found.title.c_str());
+    QVERIFY2(
+        contains(found.title,
+                 "Evaluation: 34 % of the time since the first step, most of it loading batches"),
+        found.title.c_str());
     QVERIFY2(contains(found.evidence,
-                      "1\u00d7, together 1.00 s of 2.95 s since the first step: "
+                      "1\u00d7, together 1.00 s of 2.95 s: "
                       "loading batches 960 ms, the host's other work 40.0 ms"),
              found.evidence.c_str());
     QVERIFY(found.gainMs && found.gainMs->low > 0);  // at least what the rest can hide
@@ -462,6 +473,27 @@ class TestFindingRules : public QObject {
     swing(run);
     run.length = [](std::uint32_t step) { return step % 8 == 5 ? 128 : 64; };
     QVERIFY(kindsIn(run).empty());
+  }
+
+  void slowingStepsNameThePartAndWhatPilesUp() {
+    JudgedRun run = changed(slowDown);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::SlowingSteps);
+    QCOMPARE(found.where, std::string("batch assembly"));
+    QVERIFY2(contains(found.title, "15.0 ms at first, 33.0 ms at the end"), found.title.c_str());
+    QVERIFY2(contains(found.evidence, "takes 4.00 ms, then 22.0 ms"), found.evidence.c_str());
+    QVERIFY(found.gainMs && found.gainMs->low < found.gainMs->estimate);
+    run.signs = {{std::string(kPiledHooksSign), "train.py:30", "12"}};
+    const Findings withSign = run.judge();
+    const Finding& piled = only(withSign, FindingKind::SlowingSteps);
+    QCOMPARE(piled.line, std::string("train.py:30"));
+    QVERIFY2(contains(piled.evidence, "each step adds 12 hooks"), piled.evidence.c_str());
+    // Larger batches take longer, and a part that is slow in one quarter only is no trend.
+    run.batchSize = [](std::uint32_t step) { return 16 + step; };
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
+    slowDown(run = JudgedRun());
+    run.moreAssemblyMs = [](std::uint32_t step) { return step > 36 ? 30 : 0; };
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
   }
 
   void aSmallBatchIsComparedWithALargerOne() {

@@ -231,7 +231,7 @@ class TestFindings : public QObject {
     QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::SyncPoint});
   }
 
-  void aBackwardsFallbackNamesTheLineOfItsForward() {
+  void aFallbackAndThatOfItsBackwardAreOne() {
     JudgedRun run = JudgedRun::ofScript();
     for (std::uint32_t step = 1; step <= 40; ++step) {
       const std::int64_t atMs = JudgedRun::beginMs(step) + 5;
@@ -241,13 +241,20 @@ class TestFindings : public QObject {
       run.more.fallbacks.back().mutate_op(kMm);
     }
     const Findings findings = run.judge();
-    QCOMPARE(findings.found.size(), 2U);
-    for (const Finding& each : findings.found) {
-      QCOMPARE(each.line, std::string("train.py:12"));
-      const bool isForward = each.ops.front() == "aten::embedding_renorm_";
-      const char* begin = isForward ? "at train.py:12: " : "the forward is at train.py:12: ";
-      QVERIFY2(each.advice.starts_with(begin), each.advice.c_str());
-    }
+    QCOMPARE(findings.found.size(), 1U);
+    const Finding& found = findings.found.front();
+    QCOMPARE(found.line, std::string("train.py:12"));
+    QCOMPARE(found.ops.size(), std::size_t{2});
+    QCOMPARE(found.count, std::uint64_t{78});
+    QVERIFY2(contains(found.title, "aten::embedding_renorm_ and its backward run on the CPU"),
+             found.title.c_str());
+    QVERIFY2(contains(found.advice, "at train.py:12: "), found.advice.c_str());
+    // What is accepted is apart.
+    run.accepted = {{"aten::embedding_renorm__backward", true, "rare", 1}};
+    const Findings rest = run.judge();
+    QCOMPARE(rest.accepted.size(), std::size_t{1});
+    QCOMPARE(rest.found.size(), 1U);
+    QCOMPARE(rest.found.front().count, std::uint64_t{39});
   }
 
   /// What is printed after a read costs time as well, which is not the wait's.

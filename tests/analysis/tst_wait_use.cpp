@@ -69,6 +69,14 @@ class TestWaitUse : public QObject {
     row("timer", ofOp("torch.mps.synchronize", SyncKind::Synchronize), "To measure times");
     row("made on the CPU", ofOp("aten::copy_", SyncKind::CopyToDevice),
         "make the tensor on the device");
+    row("made of numbers", waitAt("x = torch.tensor(row, device=device)", SyncKind::CopyToDevice),
+        "a copy from the CPU each time");
+    WaitCase sample = waitAt("return torch.tensor(row, device=device)", SyncKind::CopyToDevice);
+    sample.phase = Phase::BatchAssembly;
+    sample.aStep = 32;
+    row("samples", sample, "move the whole batch in one copy");
+    sample.aStep = 1;
+    row("batch", sample, "a copy from the CPU each time");
     row("output", waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19),
         "do on the device");
     WaitCase loss = waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19);
@@ -89,6 +97,15 @@ class TestWaitUse : public QObject {
     QVERIFY2(contains(std::string(use.advice), says.toStdString()), use.advice.data());
     QCOMPARE(use.isLog, isLog);
     QCOMPARE(use.kind == FindingKind::ChattyLogging, isLog);
+  }
+
+  void textOfTensorsIsToldFromReadsOfValues() {
+    for (const char* text : {"logger.debug(f\"scale {scale}\")", "print(x)", "s = str(x)"}) {
+      QVERIFY2(formats(text), text);
+    }
+    for (const char* text : {"print(loss.item())", "y = math.log(x[i])", "if x[i] > 0:"}) {
+      QVERIFY2(!formats(text), text);
+    }
   }
 
   /// The built-in workload is Highwater's own: no advice on Python.

@@ -466,6 +466,21 @@ for thread in threads: thread.start()
 for thread in threads: thread.join()
 print(results)
 """, steps=15),
+    "threads_one_after_the_other": Row("""
+def run(): print(train(4))
+for _ in range(3):
+    thread = threading.Thread(target=run); thread.start(); thread.join()
+    train(2)
+""", steps=4, says="steps of another thread than the first"),
+    "closure_beside_an_idle_optimizer": Row("""
+def closure():
+    optimizer.zero_grad()
+    loss = model(torch.ones(3, 4)).square().mean()
+    loss.backward()
+    return loss
+other = torch.optim.AdamW(model.parameters(), 0.1)
+print([optimizer.step(closure).item().hex() for _ in range(10)])
+""", steps=10),
     "daemon_thread": Row("threading.Thread(target=time.sleep, args=[600], daemon=True).start()\nprint(train(3))", steps=3),
     "event_loop": Row("import asyncio\nasync def work(): return train(3)\nprint(asyncio.run(work()))", steps=3),
     "traced": Row("""

@@ -175,6 +175,12 @@ struct DriverGrowth {
 /// Adds a finding if some steps take far longer than others of the same shape, and it is known
 /// where.
 void findStepSwings(const CheckedSteps& steps, Findings& findings);
+/// Whether the steps take longer and longer, and their batches are no larger: then what each step
+/// adds to slows the next ones, and a larger batch makes nothing better.
+[[nodiscard]] bool becomeSlower(const CheckedSteps& steps);
+/// Adds a finding if the steps take longer and longer, because the host works longer in one part of
+/// them. After findMemoryGrowth(), which tells of steps that become slower while memory grows.
+void findSlowingSteps(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
 void findSmallBatch(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if a loss that was read is NaN or infinite: Float16Unscaled where the forward

@@ -117,6 +117,7 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
      "https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-"
      "computation"},
     {FindingKind::MovedBack, "moved_back", ""},
+    {FindingKind::SlowingSteps, "slowing_steps", ""},
 }};
 static_assert(
     [] {
@@ -301,9 +302,13 @@ Finding CheckedSteps::ofWeight(FindingKind kind, double weight) const {
 bool leftDeviceUnused(const LiveStore& store) {
   const MemoryColumns& memory = store.memory();
   const std::size_t samples = memory.timesNs.size();
-  return store.ownScript() && store.hasQueue() && samples > 0 &&
-         memory.current.minMax(0, samples).max <= 0 && store.syncPoints().empty() &&
-         store.fallbacks().empty();
+  if (!store.ownScript() || !store.hasQueue() || samples == 0) return false;
+  if (memory.current.minMax(0, samples).max > 0 || !store.fallbacks().empty()) return false;
+  // A call such as torch.mps.synchronize(), or of a generator, which a library may make, needs no
+  // tensor.
+  return std::all_of(
+      store.syncPoints().begin(), store.syncPoints().end(),
+      [&](const events::SyncPoint& each) { return store.name(each.op()).starts_with("torch."); });
 }
 
 bool isUnobserved(const LiveStore& store) {
@@ -314,7 +319,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is HostBoundRule.
-constexpr std::array<Rule, 20> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 21> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -324,6 +329,7 @@ constexpr std::array<Rule, 20> kRules = {&findNonFiniteLoss,
                                          &findTimeOutsideSteps,
                                          &findShapeGrowth,
                                          &findStepSwings,
+                                         &findSlowingSteps,
                                          &findSmallBatch,
                                          &findFragmentation,
                                          &findHiddenGrowth,

@@ -4,7 +4,6 @@
 #include <map>
 
 #include "analysis/account/host_lines.h"
-#include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
@@ -47,8 +46,9 @@ constexpr const char* kOwnWorkAdvice =
     "over "
     "tensors as one torch._foreach_* op";
 constexpr const char* kLossWorkAdvice =
-    "write what computes the loss with fewer and larger ops, without a loop in Python over rows or "
-    "time; what is computed there on the CPU keeps the device waiting";
+    "write what runs there with fewer and larger ops, without a loop in Python over rows or time; "
+    "what is computed there on the CPU keeps the device waiting. A metric can wait for the "
+    "validation";
 
 /// What to do about a line of the host's own work that is known by its text.
 struct LineAdvice {
@@ -125,6 +125,9 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
     }
   });
   std::string text, source;
+  // Before Python 3.13 a call into C may get the samples of what ran before it.
+  const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
+  const std::string lag = lags ? "or up to " + lags->text + " before " : "";
   for (const HostLine& each : hostLines(steps.store, ranges)) {
     const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
     if (!isClear || each.site.line.empty()) continue;
@@ -134,7 +137,7 @@ void nameLines(const CheckedSteps& steps, const std::function<bool(const Account
     }
     text += (text.empty() ? "; of its host samples " : ", ") +
             std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
-            ") are at " + each.site.line;
+            ") are at " + lag + each.site.line;
     if (!each.site.text.empty()) text += " (" + each.site.text + ')';
   }
   if (text.empty()) return;
@@ -340,13 +343,6 @@ std::int64_t waitNsIn(const TimeAccount& account, Region region) {
   });
 }
 
-/// Whether memory grows from step to step, which is a finding of its own.
-bool growsEvenly(const CheckedSteps& steps) {
-  const auto growth =
-      memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
-  return growth && growth->shape == GrowthShape::Even && growth->slopeBytes >= kLeastGrowthBytes;
-}
-
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
@@ -395,8 +391,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
-  // Of a graph that grows from step to step, a larger batch makes nothing better.
-  if (byBackward && slowingOf(steps) >= kLeastSlowing && growsEvenly(steps)) return false;
+  if (byBackward && becomeSlower(steps)) return false;
   // What backward runs is decided where forward computes it.
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
@@ -461,6 +456,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   const bool isShort = steps.medianMs < kLeastIdleStepMs;
   if (isShort && (!ownWork || idle.p50.low < kLeastIdleShare * steps.medianMs)) return;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
+  if (queueing && queued.phase == events::Phase::Backward && becomeSlower(steps)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
   finding.where = whereOf(idle.cause, queued, own);

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 
@@ -161,6 +162,24 @@ struct LostTime {
   /// The call site of the costliest place.
   [[nodiscard]] CallSiteParts worstSite(const LiveStore& store) const {
     return store.callSiteParts(worstPlace(store).site);
+  }
+
+  /// The line of the costliest place that has one; empty if none has.
+  [[nodiscard]] std::string anyLine(const LiveStore& store) const {
+    std::string line;
+    std::int64_t most = -1;
+    for (const auto& [place, ns] : nsByPlace) {
+      const std::string each = store.callSiteParts(std::get<3>(place)).line;
+      if (each.empty() || ns <= most) continue;
+      line = each;
+      most = ns;
+    }
+    return line;
+  }
+
+  /// How many of the events one of their steps has.
+  [[nodiscard]] double aStep() const {
+    return static_cast<double>(count) / static_cast<double>(steps.size());
   }
 
   /// The training without these events.
@@ -333,6 +352,7 @@ WaitUse useOf(const CheckedSteps& steps, const Caller& caller, const LostTime& l
   wait.phase = phase;
   wait.after = lost.after;
   wait.bytesEach = lost.bytes / lost.count;
+  wait.aStep = lost.aStep();
   wait.copiedBack = isCopiedBack(lost, movedBackBytes);
   wait.ownScript = steps.store.ownScript();
   wait.site = lost.worstSite(steps.store);
@@ -390,6 +410,19 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
   }
 }
 
+/// Counts other waits of a loop's line with it: they have the same cause.
+void joinLine(const CheckedSteps& steps, events::Phase phase, LostByCaller& callers,
+              LostTime& loop) {
+  const std::string line = loop.worstSite(steps.store).line;
+  if (line.empty()) return;
+  std::erase_if(callers, [&](const auto& each) {
+    const auto& [caller, lost] = each;
+    if (std::get<2>(caller) != phase || lost.worstSite(steps.store).line != line) return false;
+    loop.add(lost);
+    return true;
+  });
+}
+
 /// What to do about a loop of reads in a phase of a script.
 std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
   // Not of what a closure computes, which the optimizer calls.
@@ -401,21 +434,29 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
            "load_state_dict(), for state in optimizer.state.values(): state[\"step\"] = "
            "state[\"step\"].cpu()";
   }
+  const std::string text = reads.worstSite(steps.store).text;
+  if (formats(text)) {
+    return "a tensor that is on the device is turned into text, which reads its values one by one, "
+           "also for a message that a log's level then drops: pass a logger the tensor itself "
+           "(logger.debug(\"%s\", x)), format it only where it is shown, at times, and then "
+           "x.cpu()";
+  }
   std::string advice =
       "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
       "numbers that only Python uses on the CPU from the start; or write the loop as ops of a "
       "fixed size on the device, with a mask in place of a condition";
-  if (!isCondition(reads.worstSite(steps.store).text)) {
+  if (!isCondition(text)) {
     advice += ". If its result only serves a metric, compute that every few steps";
   }
   return advice;
 }
 
 /// Says that a loop of reads is that of anomaly detection, which reads each gradient.
-void nameAnomalyDetection(const std::string& line, Finding& finding) {
+void nameAnomalyDetection(const std::string& line, long aStep, Finding& finding) {
   finding.kind = FindingKind::AnomalyDetection;
   finding.line = line;
-  finding.title = "Anomaly detection is on: " + finding.title;
+  finding.title = "Anomaly detection is on: backward reads " + std::to_string(aStep) +
+                  " values a step, " + costText(*finding.waitsMs);
   finding.evidence +=
       "; backward looks for NaN in each gradient, and forward notes where each op "
       "was called";
@@ -425,9 +466,10 @@ void nameAnomalyDetection(const std::string& line, Finding& finding) {
 }
 
 /// The most that a loop of reads can cost, in ms a step: all of the part of a step that it is in,
-/// and backward through what a loop in forward, or after it, computes.
+/// and backward through what a loop in forward, or after it, computes. Anomaly detection slows
+/// forward as well.
 double mostOfLoopMs(const CheckedSteps& steps, const TimeAccount& account, events::Phase phase,
-                    const ReadLoop& loop) {
+                    const ReadLoop& loop, bool isAnomalyDetection) {
   using events::Phase;
   const bool goesBack =
       phase == Phase::Forward || (phase == Phase::None && loop.lost.after == Phase::Forward);
@@ -435,7 +477,8 @@ double mostOfLoopMs(const CheckedSteps& steps, const TimeAccount& account, event
     if (row.part.region != Region::Step) return false;
     const bool isPart =
         row.part.phase == phase && (phase != Phase::None || row.part.after == loop.lost.after);
-    return isPart || (goesBack && row.part.phase == Phase::Backward);
+    return isPart || (goesBack && row.part.phase == Phase::Backward) ||
+           (isAnomalyDetection && row.part.phase == Phase::Forward);
   }));
 }
 
@@ -448,8 +491,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   loop.lost.describe(
       steps, finding,
       steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
-  const auto aStep = static_cast<long>(std::lround(static_cast<double>(loop.lost.count) /
-                                                   static_cast<double>(loop.lost.steps.size())));
+  const long aStep = std::lround(loop.lost.aStep());
   finding.title = std::string(phase == events::Phase::OptimizerStep
                                   ? "Reads in a loop in the optimizer's step: "
                                   : "Reads in a loop: ") +
@@ -458,12 +500,13 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
   const CodeSign* anomaly = steps.store.run() ? steps.store.run()->sign(kAnomalySign) : nullptr;
-  if (phase == events::Phase::Backward && anomaly) nameAnomalyDetection(anomaly->line, finding);
+  const bool isAnomalyDetection = phase == events::Phase::Backward && anomaly;
+  if (isAnomalyDetection) nameAnomalyDetection(anomaly->line, aStep, finding);
   steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
   Fix fix = loop.lost.fix();
   fix.leftOut = loop.ranges;
   steps.gains.add(findings, std::move(finding), std::move(fix),
-                  mostOfLoopMs(steps, account, phase, loop));
+                  mostOfLoopMs(steps, account, phase, loop, isAnomalyDetection));
 }
 
 /// "; 7 device switches a step (1 planned, such as the batch's move): …", with what a switch is.
@@ -525,6 +568,65 @@ void findMovesBack(const CheckedSteps& steps, Findings& findings) {
   steps.gains.add(findings, std::move(finding), moves.fix(), mostMs);
 }
 
+/// What an op costs that falls back to the CPU.
+struct Fallbacks {
+  LostTime lost;
+  std::int64_t waitNs = 0;            ///< for queued work of the device, copies included
+  std::optional<LostTime> backwards;  ///< part of `lost`: of the op's backward
+};
+
+/// Counts the backward of an op with the op: they fall back for the same reason, at the same line.
+void joinBackwards(std::map<std::string, Fallbacks>& byOp) {
+  constexpr std::string_view kBackward = "_backward";
+  for (auto each = byOp.begin(); each != byOp.end();) {
+    const auto& [op, fallbacks] = *each;
+    const auto forward = op.ends_with(kBackward)
+                             ? byOp.find(op.substr(0, op.size() - kBackward.size()))
+                             : byOp.end();
+    if (forward == byOp.end()) {
+      ++each;
+      continue;
+    }
+    forward->second.lost.add(fallbacks.lost);
+    forward->second.waitNs += fallbacks.waitNs;
+    forward->second.backwards = fallbacks.lost;
+    each = byOp.erase(each);
+  }
+}
+
+void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbacks& fallbacks,
+                 const std::string& switches, Findings& findings) {
+  const LostTime& lost = fallbacks.lost;
+  const double costMs = steps.perStepMs(lost.totalNs);
+  Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
+  if (finding.weight < kLeastLostShare) return;
+  std::string advice(fallbackAdvice(op));
+  const double calls = lost.aStep() - (fallbacks.backwards ? fallbacks.backwards->aStep() : 0);
+  if (calls >= kLeastCallsOfALoop) {
+    // From one loop over the rows of a batch: the op may take them all.
+    advice = "it is called " + std::to_string(std::lround(calls)) +
+             " times a step: call it once for the whole batch, as ops of torch.linalg take a "
+             "batch of matrices; or " +
+             advice;
+  }
+  advice += steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
+                                    : ", or move it out of the step; or accept it";
+  lost.describe(steps, finding, advice);
+  // Autograd's threads have no call site, but the op of a backward has a forward.
+  if (const std::string line = lost.anyLine(steps.store); finding.line.empty() && !line.empty()) {
+    finding.line = line;
+    finding.advice = "the forward is at " + line + ": " + finding.advice;
+  }
+  // Without the fallback, part of this wait would move to the next sync point.
+  finding.evidence += "; " + formatMs(steps.perStepMs(fallbacks.waitNs)) +
+                      " of this is waiting for queued device work, copies included" + switches;
+  finding.title = "Fallback: " + op +
+                  (fallbacks.backwards ? " and its backward run on the CPU and block"
+                                       : " runs on the CPU and blocks") +
+                  " the host, " + costText(costMs);
+  steps.gains.add(findings, std::move(finding), lost.fix());
+}
+
 }  // namespace
 
 CopiedLine mostCopied(const LiveStore& store, events::SyncKind kind,
@@ -553,64 +655,38 @@ CopiedLine mostCopied(const LiveStore& store, events::SyncKind kind,
 
 void findFallbacks(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
-  std::map<std::string, LostTime> byOp;
-  std::map<std::string, std::int64_t> waitNs;
+  std::map<std::string, Fallbacks> byOp;
   for (const events::FallbackEvent& each : store.fallbacks()) {
     if (!steps.holding(each.step(), each.begin_ns())) continue;
-    waitNs[store.name(each.op())] += each.wait_ns();
-    byOp[store.name(each.op())].add(store, each,
-                                    static_cast<std::size_t>(&each - store.fallbacks().data()),
-                                    each.bytes_to_cpu() + each.bytes_to_device());
+    Fallbacks& fallbacks = byOp[store.name(each.op())];
+    fallbacks.waitNs += each.wait_ns();
+    fallbacks.lost.add(store, each, static_cast<std::size_t>(&each - store.fallbacks().data()),
+                       each.bytes_to_cpu() + each.bytes_to_device());
   }
   // The switches are those of the whole run.
   const std::string switches =
       byOp.empty() || steps.ofRange ? "" : switchesText(summarizePaths(store));
-  // Autograd's threads have no call site, but the op of a backward has a forward.
-  const auto forwardLineOf = [&](const std::string& op) -> std::string {
-    constexpr std::string_view kBackward = "_backward";
-    if (!op.ends_with(kBackward)) return {};
-    const auto found = byOp.find(op.substr(0, op.size() - kBackward.size()));
-    return found == byOp.end() ? std::string() : found->second.worstSite(store).line;
-  };
-  for (const auto& [op, lost] : byOp) {
-    const double costMs = steps.perStepMs(lost.totalNs);
-    if (const FallbackAcceptance* accepted = store.acceptanceOf(op)) {
-      findings.accepted.push_back({op, accepted->reason, lost.count, costMs});
-      continue;
+  for (auto each = byOp.begin(); each != byOp.end();) {
+    const auto& [op, fallbacks] = *each;
+    const FallbackAcceptance* accepted = store.acceptanceOf(op);
+    if (accepted) {
+      findings.accepted.push_back(
+          {op, accepted->reason, fallbacks.lost.count, steps.perStepMs(fallbacks.lost.totalNs)});
     }
-    Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
-    if (finding.weight < kLeastLostShare) continue;
-    const double calls = static_cast<double>(lost.count) / static_cast<double>(lost.steps.size());
-    std::string advice(fallbackAdvice(op));
-    if (calls >= kLeastCallsOfALoop) {
-      // From one loop over the rows of a batch: the op may take them all.
-      advice = "it is called " + std::to_string(std::lround(calls)) +
-               " times a step: call it once for the whole batch, as ops of torch.linalg take a "
-               "batch of matrices; or " +
-               advice;
-    }
-    advice += steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
-                                      : ", or move it out of the step; or accept it";
-    lost.describe(steps, finding, advice);
-    if (const std::string line = forwardLineOf(op); finding.line.empty() && !line.empty()) {
-      finding.line = line;
-      finding.advice = "the forward is at " + line + ": " + finding.advice;
-    }
-    // Without the fallback, part of this wait would move to the next sync point.
-    finding.evidence += "; " + formatMs(steps.perStepMs(waitNs[op])) +
-                        " of this is waiting for queued device work, copies included" + switches;
-    finding.title = "Fallback: " + op + " runs on the CPU and blocks the host, " + costText(costMs);
-    steps.gains.add(findings, std::move(finding), lost.fix());
+    each = accepted ? byOp.erase(each) : std::next(each);
   }
+  joinBackwards(byOp);
+  for (const auto& [op, fallbacks] : byOp) addFallback(steps, op, fallbacks, switches, findings);
 }
 
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   WaitReader waits(steps);
+  LostByCaller callers = std::move(waits.callers);
+  for (auto& [phase, loop] : waits.loops) joinLine(steps, phase, callers, loop.lost);
   if (!waits.loops.empty()) {
     const TimeAccount account = accountTime(steps.store, steps.firstToLast());
     for (const auto& [phase, loop] : waits.loops) addLoop(steps, account, phase, loop, findings);
   }
-  LostByCaller callers = std::move(waits.callers);
   joinWaysBack(waits.movedBackBytes, callers);
   std::vector<UsedWaits> used;
   for (auto& [caller, lost] : callers) {

@@ -52,6 +52,9 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
+/// The share of the growth, 0 to 1, that must come with new shapes to be theirs.
+constexpr double kLeastNewShapeShare = 0.8;
+
 /// The medians of the first and of the last quarter of values.
 struct Ends {
   double first = 0, last = 0;
@@ -163,9 +166,9 @@ Finding evenGrowth(const CheckedSteps& steps, const MemoryGrowth& growth) {
     finding.evidence = "; the median step adds " + bytesText(growth.medianBytes);
   }
   finding.advice =
-      "look for tensors that outlive their step, as in a list: a loss keeps its graph, unless it "
-      "is "
-      "detached, and so does retain_graph; what serves a metric can be summed up on the device";
+      "look for tensors that outlive their step, as in a list, a dictionary, or a cache without a "
+      "bound: a loss keeps its graph, unless it is detached, and so does retain_graph; what serves "
+      "a metric can be summed up on the device";
   return finding;
 }
 
@@ -219,6 +222,33 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
         "at " + sign->line + ": " + std::string(each.advice) + ". Else " + finding.advice;
     return;
   }
+}
+
+/// Puts first that what stays comes with each new shape of the batch, if most of it does.
+void addNewShapes(const CheckedSteps& steps, const std::vector<Point>& points, Finding& finding) {
+  const std::vector<std::size_t> shapes = shapesOfData(steps);
+  if (points.size() != shapes.size() || shapes.empty() || shapes.back() < kLeastShapes) return;
+  double ofNew = 0, ofAll = 0;
+  std::size_t known = 0;
+  for (std::size_t i = 1; i < shapes.size(); ++i) {
+    const double change = points[i].y - points[i - 1].y;
+    ofAll += change;
+    if (shapes[i] > shapes[i - 1]) {
+      ofNew += change;
+    } else {
+      ++known;
+    }
+  }
+  // Where nearly each step has a new shape, that tells nothing.
+  if (4 * known < shapes.size() || ofNew < kLeastNewShapeShare * ofAll) return;
+  finding.evidence += "; " + percentText(std::min(ofNew / ofAll, 1.0)) +
+                      " of it came in the steps that were the first of their shape, " +
+                      std::to_string(shapes.back()) + " of " + std::to_string(shapes.size());
+  finding.advice =
+      "look for what is kept for each new length: a cache such as functools.lru_cache or a "
+      "dictionary by length. Give it a bound, or keep one tensor for the longest and slice it. "
+      "Else " +
+      finding.advice;
 }
 
 /// Says by how much the steps have become slower, if they have while memory grew.
@@ -328,9 +358,11 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
     return;
   } else if (growth.shape == GrowthShape::Jumps) {
     finding = jumps(steps, growth);
+    addNewShapes(steps, points, *finding);
     addEvaluations(steps, growth, *finding);
   } else if (steadySlope(points) >= kLeastGrowthBytes) {
     finding = evenGrowth(steps, growth);
+    addNewShapes(steps, points, *finding);
     addWhatIsKept(steps, growth.slopeBytes, *finding);
     addSlowing(steps, *finding);
   }
@@ -369,6 +401,33 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
   if (steps.store.ownScript()) finding.advice += " (pad_to_multiple_of in a Hugging Face collator)";
   findings.found.push_back(std::move(finding));
 }
+
+namespace {
+
+/// Whether waits tell that a Trainer of transformers runs the training.
+bool isTrainers(const LiveStore& store) {
+  std::set<CallSiteId> sites;
+  for (const events::SyncPoint& each : store.syncPoints()) sites.insert(each.call_site());
+  return std::any_of(sites.begin(), sites.end(), [&store](CallSiteId site) {
+    return store.callSiteParts(site).library.starts_with("transformers/trainer");
+  });
+}
+
+std::string outsideAdvice(const LiveStore& store, const RegionMemory& region) {
+  std::string advice =
+      "what needs so much is not a step of the training but: " + region.text() + "; ";
+  if (region.region == Region::Evaluation && isTrainers(store)) {
+    return advice +
+           "a Trainer of transformers keeps the outputs of all batches of an evaluation on the "
+           "device: give it preprocess_logits_for_metrics, which keeps what the metrics need, or "
+           "eval_accumulation_steps, or prediction_loss_only";
+  }
+  return advice +
+         "give that smaller batches and keep no outputs on the device, and call "
+         "torch.mps.empty_cache() after it";
+}
+
+}  // namespace
 
 void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const MemoryColumns& memory = steps.store.memory();
@@ -409,10 +468,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         "; the allocator fails beyond " + formatBytes(wholeBytes(recommended * high));
   }
-  finding.advice = !inSteps
-                       ? "what needs so much is not a step of the training but: " + region->text() +
-                             "; give that smaller batches and keep no outputs on the device, "
-                             "and call torch.mps.empty_cache() after it"
+  finding.advice = !inSteps ? outsideAdvice(steps.store, *region)
                    : steps.store.ownScript()
                        ? "use a smaller batch, or a shorter sequence; smaller batches with "
                          "accumulated gradients "

@@ -84,6 +84,21 @@ constexpr std::array<TakerWords, kTakers> kEvaluationWords = {
      {"most of it the host's own work",
       "evaluate less often, on fewer data, or in larger batches under torch.no_grad(); compute "
       "metrics on the device and read them once"}}};
+/// Of an evaluation that computes, and reads its results when it is over.
+constexpr std::string_view kComputesAdvice =
+    "evaluate less often, on fewer data, or in larger batches under torch.no_grad()";
+/// Of an evaluation that reads after each of many calls of the model.
+constexpr std::string_view kGeneratesAdvice =
+    "the host reads a value after each of many calls of the model. Where text is generated: "
+    "several "
+    "prompts as one batch, the keys and values of earlier tokens kept (a key-value cache), and the "
+    "end looked for every few tokens; else keep results on the device, and read them once. Or "
+    "evaluate less often";
+/// So many reads a visit are those of a loop over tokens or so.
+constexpr std::uint64_t kLeastReadsOfALoop = 50;
+/// Where the host works for less than this share of what it waits, the device is what takes the
+/// time.
+constexpr double kMostHostShare = 0.2;
 constexpr std::array<TakerWords, kTakers> kOtherWords = {
     {{"most of it loading batches", ""},
      {"most of it waiting for the device",
@@ -100,11 +115,13 @@ constexpr std::string_view kActAdvice =
 
 /// What the fix of a share gains, in ns, of a region that takes `ns`: loading can be done while
 /// the rest goes on, by one worker or by many; a wait ends no earlier than the work that it waits
-/// for, but the host can queue the next meanwhile; half as many evaluations take half of the time.
+/// for, but the host can queue the next meanwhile. Half as many evaluations take half of the time,
+/// and larger batches may save nearly all of it, whoever is slow.
 Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
   const auto of = [&](Taker which) {
     return static_cast<double>(shares[static_cast<std::size_t>(which)].ns);
   };
+  const double msAStep = 1 / kNsPerMs / steps;
   const double rest = static_cast<double>(ns) - of(taker);
   double low = 0, high = 0;
   switch (taker) {
@@ -113,16 +130,15 @@ Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
       high = of(taker);
       break;
     case Taker::Waits:
-      high = std::min(of(taker), of(Taker::OwnWork));
-      break;
+      return {0, std::min(of(taker), of(Taker::OwnWork)) / 2 * msAStep,
+              static_cast<double>(ns) * msAStep};
     case Taker::Fallbacks:
       high = of(taker);
       break;
     case Taker::OwnWork:
-      high = static_cast<double>(ns) / 2;
+      high = static_cast<double>(ns);
       break;
   }
-  const double msAStep = 1 / kNsPerMs / steps;
   return {low * msAStep, (low + high) / 2 * msAStep, high * msAStep};
 }
 
@@ -188,27 +204,37 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   // After the steps the host waits for what they have queued.
   if (taker == Taker::Waits && region == Region::AfterSteps) return;
   // Who reads once, at the end, can only do less.
+  const Share& own = shares[static_cast<std::size_t>(Taker::OwnWork)];
+  const bool reads = waits.count >= kLeastReadsOfALoop * visits;
   const bool readsAtEnd =
-      taker == Taker::Waits && !isEachStep && waits.count <= kMostReadsAtEnd * visits;
+      taker == Taker::Waits && !isEachStep &&
+      (waits.count <= kMostReadsAtEnd * visits ||
+       (evaluates && !reads &&
+        static_cast<double>(own.ns) < kMostHostShare * static_cast<double>(waits.ns)));
   if (readsAtEnd) taker = Taker::OwnWork;
   TakerWords words = (evaluates ? kEvaluationWords : kOtherWords)[static_cast<std::size_t>(taker)];
   if (readsAtEnd) {
     words.title = "most of it waiting for the device";
-    if (evaluates) {
-      words.advice =
-          "evaluate less often, on fewer data, or in larger batches under torch.no_grad()";
-    }
+    if (evaluates) words.advice = kComputesAdvice;
+  }
+  if (evaluates && reads && !isEachStep && (taker == Taker::Waits || taker == Taker::OwnWork)) {
+    words.advice = kGeneratesAdvice;
+  }
+  // What it keeps is told there, and makes it slow.
+  if (evaluates && taker == Taker::Waits && hasKind(findings, FindingKind::NearLimit)) {
+    words.advice = "evaluate less often or on fewer data; what it keeps in memory makes it slow";
   }
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
                                  steps.perStepMs(ns));
   finding.estimate = true;
   finding.title = (isEachStep ? "Calls of the model without gradients" : name) + ": " +
-                  percentText(share) + " of the time, " + std::string(words.title);
+                  percentText(share) + " of the time since the first step, " +
+                  std::string(words.title);
   if (evaluates) finding.count = visits;
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
       formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
-      " since the first step: " + sharesText(shares);
+      ": " + sharesText(shares);
   finding.advice = words.advice;
   if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;
   const AccountRow& largest = *most->largest;

@@ -28,6 +28,9 @@ bool copiesTensor(const WaitCase& wait) {
   return wait.kind == SyncKind::CopyToHost && wait.bytesEach >= kTensorBytes;
 }
 
+/// So many copies to the device in one batch's assembly are those of its samples.
+constexpr double kLeastOfSamples = 4;
+
 /// Whether the text of the line is that of a log: certain words first, then those that a step may
 /// also compute with.
 bool logsSurely(const WaitCase& wait) {
@@ -122,6 +125,21 @@ constexpr std::array kRows = {
     Row{[](const WaitCase& wait) { return wait.kind == SyncKind::Equal; },
         {FindingKind::SyncPoint, "",
          "compare on the device, (a == b).all(), and read the result only every few steps"}},
+    Row{[](const WaitCase& wait) {
+          return wait.kind == SyncKind::CopyToDevice && wait.phase == Phase::BatchAssembly &&
+                 wait.aStep >= kLeastOfSamples;
+        },
+        {FindingKind::SyncPoint, "samples are moved to the device one by one",
+         "return samples as tensors on the CPU, and move the whole batch in one copy: "
+         "batch.to(device) in the loop. Or, if all data fit there, move them once, as one tensor, "
+         "before the training",
+         false, true}},
+    Row{[](const WaitCase& wait) {
+          return wait.kind == SyncKind::CopyToDevice && hasAny(wait.site.text, {"device="});
+        },
+        {FindingKind::SyncPoint, "numbers of Python become a tensor on the device",
+         "that is a copy from the CPU each time: make it once, before the training, or compute it "
+         "on the device from what is there (torch.arange, torch.full)"}},
     Row{[](const WaitCase& wait) { return wait.kind == SyncKind::CopyToDevice; },
         {FindingKind::SyncPoint, "",
          "make the tensor on the device (device=...), or move it there once, before the "
@@ -134,9 +152,8 @@ constexpr std::array kRows = {
          "save a checkpoint only every few hundred steps", false, true, true}},
     Row{[](const WaitCase& wait) { return copiesTensor(wait) && wait.copiedBack; },
         {FindingKind::SyncPoint, "a part of the step is computed on the CPU, with its gradient",
-         "compute it on the device. If an op of it is missing there, move only that op to the CPU, "
-         "and as little data as it needs; see the fallback that "
-         "PYTORCH_ENABLE_MPS_FALLBACK=1 would make"}},
+         "compute it on the device. If an op of it is missing there, this costs what its fallback "
+         "would; move only that op to the CPU, and as little data as it needs"}},
     Row{[](const WaitCase& wait) {
           return copiesTensor(wait) && wait.after != Phase::OptimizerStep && !logsSurely(wait);
         },
@@ -168,6 +185,12 @@ constexpr std::array kRows = {
 };
 
 }  // namespace
+
+bool formats(std::string_view text) {
+  return hasAny(text,
+                {"print(", "f\"", "f'", ".format(", "str(", "repr(", "logger.", "logging."}) &&
+         !hasAny(text, {".item(", "float("});
+}
 
 bool isCondition(std::string_view text) {
   return hasAny(text, {"if ", "while ", "assert ", "bool(", " and ", " or ", "any()", "all()"});

@@ -16,6 +16,7 @@ struct WaitCase {
   /// Outside of phases: the last phase before it in its step. None: there was none.
   events::Phase after = events::Phase::None;
   std::uint64_t bytesEach = 0;  ///< that one wait copies
+  double aStep = 0;             ///< so many waits in each step that has one
   bool copiedBack = false;      ///< backward copies as many bytes to the device as these waits took
   bool ownScript = false;       ///< the user's script trains, not the built-in workload
   CallSiteParts site;
@@ -35,6 +36,10 @@ struct WaitUse {
 
 /// Whether the text of a line decides something by a value: "if mask.any():".
 [[nodiscard]] bool isCondition(std::string_view text);
+
+/// Whether the text of a line makes a text of tensors: print(f"loss {loss}"). False where it reads
+/// values of them itself: print(loss.item()).
+[[nodiscard]] bool formats(std::string_view text);
 
 /// Returns what the waits of a line are for: the first row of a table that fits. It goes by the op,
 /// its bytes, the library that calls it, the place in the step and the text of the user's line.

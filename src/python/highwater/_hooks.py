@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 
-from . import _dynamo, _gradients, _instrument, _knobs, _live, _modules, _probe, _steps, _training
+from . import _dynamo, _gradients, _instrument, _knobs, _live, _modules, _piled_hooks, _probe, _steps, _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe, script_path, uncaught_error
@@ -155,10 +155,12 @@ class Hooks:
         return problem
 
     def _begin(self, probe: Probe) -> None:
-        for module in (_dynamo, _gradients, _instrument, _knobs, _live, _modules, _probe, _steps, _training,
+        for module in (_dynamo, _gradients, _instrument, _knobs, _live, _modules, _piled_hooks, _probe, _steps, _training,
                        sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
+        if sys.version_info < (3, 13):  # see native/host_sampler.h
+            training.note_sign("samples_lag", "", "5 ms")
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         missed = probe.watch_waiting_calls(self._torch)

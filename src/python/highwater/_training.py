@@ -13,6 +13,7 @@ from ._dynamo import Uncompiled, callback_getter
 from ._gradients import UnusedGradients, class_of
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
+from ._piled_hooks import PiledHooks
 from ._probe import Probe, line_of_user
 from ._steps import StepListener, StepRule
 
@@ -58,7 +59,8 @@ class Training(StepListener):
         self._is_compiling = torch.compiler.is_compiling
         self._is_faking = make_is_faking(torch)
         self._dynamo_callback = callback_getter(torch)
-        self._thread = None
+        self._trains = threading.local()  # of the thread that trains: a later one may get the number of an ended one
+        self._has_thread = False
         self._backwards = 0
         self._step_code = torch.optim.Optimizer.profile_hook_step(lambda optimizer: None).__code__
         self._steps_in_progress: list = []  # optimizers whose step() is open, outermost first
@@ -75,6 +77,8 @@ class Training(StepListener):
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
         self._signs: dict[str, str] = {}  # of the script's code, by their keys, as native/exports reads them
         self._unused_gradients = UnusedGradients(optimizers)
+        self._piled_hooks = PiledHooks(
+            lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
@@ -311,8 +315,7 @@ class Training(StepListener):
         if self._is_faking():
             return False
         self._heal()
-        if self._thread is None:
-            self._thread = _thread.get_ident()
+        self._note_thread()
         if self._is_training_thread():
             self._end_evaluation()
             self._backwards += 1
@@ -343,8 +346,7 @@ class Training(StepListener):
         if self._last_optimizer() is not optimizer:
             self._optimizers.add(optimizer)
             self._last_optimizer = weakref.ref(optimizer)
-        if self._thread is None:
-            self._thread = _thread.get_ident()
+        self._note_thread()
         if not self._is_training_thread() and not (self._backwards and _is_engines_thread()):
             self._tell_of_other_threads()
             return
@@ -372,6 +374,7 @@ class Training(StepListener):
             self.probe.end_phase()
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
+                self._piled_hooks.after_step(self._steps, self._names)
             self._rule.optimizer_ends(id(optimizer))
 
     def enter_scaler(self, optimizer):
@@ -450,8 +453,7 @@ class Training(StepListener):
     def close_step(self) -> None:
         """The script says that its step ended."""
         self._attach()
-        if self._thread is None:
-            self._thread = _thread.get_ident()
+        self._note_thread()
         self._end_evaluation()
         self._rule.close()
         self._tell_steps_by("script")
@@ -575,8 +577,7 @@ class Training(StepListener):
 
     def trains_here(self) -> None:
         """The native part will connect on this thread, and take it for the one that trains."""
-        if self._thread is None:
-            self._thread = _thread.get_ident()
+        self._note_thread()
 
     def stop_watching(self) -> None:
         """The training goes on without being watched."""
@@ -599,8 +600,13 @@ class Training(StepListener):
         else:  # the thread that trains may be inside the probe: finish() stops it
             self._unstopped, self.probe = self.probe, Probe()
 
+    def _note_thread(self) -> None:
+        """The first thread that trains is the one whose steps are recorded."""
+        if not self._has_thread:
+            self._has_thread = self._trains.here = True
+
     def _is_training_thread(self) -> bool:
-        return self._thread is None or self._thread == _thread.get_ident()
+        return not self._has_thread or hasattr(self._trains, "here")
 
 
 def text_of(value) -> str:
