@@ -15,9 +15,9 @@
 namespace highwater::cli {
 namespace {
 
-/// What a report may hold of a recording, in bytes. It leaves room for a million ops, of which the
-/// tables of ops tell what an op does just as well as those of four million.
-constexpr std::size_t kMemoryBudget = std::size_t{192} << 20;
+/// What a report may hold of a recording, in bytes. It leaves room for two million ops, of which
+/// the tables of ops tell what an op does just as well as those of the window's four million.
+constexpr std::size_t kMemoryBudget = std::size_t{288} << 20;
 
 }  // namespace
 
