@@ -65,6 +65,18 @@ class HostSamples(Recording):
                                                 key=lambda item: item[1])[0])
 
     @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
+    def test_what_is_made_for_a_copy_has_its_line(self):
+        self.run_script("""
+            table = torch.randn(200_000, 64)
+            rows = torch.randint(0, 200_000, (60_000,))
+            step().item()
+            for _ in range(20):
+                batch = table[rows].to(device)[:16]  # gathers
+                step()
+            """, "--device", "sim")
+        self.assertGreater(self.count("# gathers"), len(self.samples) / 3)
+
+    @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
     def test_a_script_that_only_waits(self):
         self.run_script("""
             for _ in range(40):

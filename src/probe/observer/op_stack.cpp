@@ -284,6 +284,10 @@ void OpStack::report(const Frame& frame) {
   // Before the unwinding, which takes longer than some waits.
   const std::int64_t lengthNs = Recorder::lengthNs(frame.beginNs, recorder_.now());
   const CallSiteId site = callSites_.here(outermostKernel(depth_), CallSites::From::kKernel);
+  const bool isCopy = !fellBack && frame.wait.kind == events::SyncKind::CopyToDevice;
+  if (isCopy && blockedBy_ != 0 && lane_.id() == recorder_.trainingThread()) {
+    recorder_.noteCopyAt(site);
+  }
   if (fellBack) {
     pushFallback(frame, lengthNs, site);
   } else {

@@ -142,6 +142,19 @@ class Recorder {
   /// where it counts; endBlocked() must follow then.
   bool beginBlocked(const ThreadLane& lane);
   void endBlocked() { blocked_.fetch_sub(1, std::memory_order_release); }
+  /// The thread that trains, which calls this, has just been blocked at `site` by a copy to the
+  /// device.
+  void noteCopyAt(CallSiteId site) {
+    const std::uint64_t index = blocked().before - 1;
+    copies_[index % copies_.size()] = {index, site};
+  }
+  /// The call site of the copy to the device that blocked the thread that trains as number `index`,
+  /// counted from 0 over all that blocked it; kNoId where that was no copy, or is too long ago.
+  /// That thread only.
+  [[nodiscard]] CallSiteId copyAt(std::uint64_t index) const {
+    const CopySite& copy = copies_[index % copies_.size()];
+    return copy.index == index ? copy.site : kNoId;
+  }
   /// What the training stands still for. Any thread may read it.
   struct Blocked {
     bool now = false;          ///< it waits for the device, or an op runs on the CPU
@@ -194,6 +207,11 @@ class Recorder {
   // Below kOnceBlocked: the threads that are blocked now. Above: Blocked::before.
   static constexpr std::uint64_t kOnceBlocked = 1 << 16;
   std::atomic<std::uint64_t> blocked_{0};
+  struct CopySite {
+    std::uint64_t index = ~std::uint64_t{0};
+    CallSiteId site = kNoId;
+  };
+  std::array<CopySite, 64> copies_{};  ///< the newest, each at its index
   std::atomic<ThreadId> trainingThread_{0};
   std::atomic<std::uint64_t> peakCurrent_{0};
   std::atomic<std::uint64_t> peakDriver_{0};

@@ -86,11 +86,20 @@ void HostSampler::take() {
   const std::uint64_t blockedBefore = recorder_.blocked().before;
   std::optional<CallSiteId> site;
   requests_.drain([&](const Request& each) {
-    // It has waited since, or run an op on the CPU, so it is at another line than it was.
-    if (!trains || each.blockedBefore != blockedBefore) return;
-    if (!site) site = interruptedCallSite(recorder_.callSites());
+    if (!trains) return;
+    CallSiteId at = kNoId;
+    if (each.blockedBefore != blockedBefore) {
+      // It has waited since, or run an op on the CPU, so it is at another line than it was. What
+      // it copied first it had made just before, mostly at the same line:
+      // features[rows].to(device).
+      at = recorder_.copyAt(each.blockedBefore);
+      if (at == kNoId) return;
+    } else {
+      if (!site) site = interruptedCallSite(recorder_.callSites());
+      at = *site;
+    }
     recorder_.record([&](std::int64_t) {
-      return events::HostSample(each.timeNs, each.step, *site, recorder_.lane().id(), each.phase);
+      return events::HostSample(each.timeNs, each.step, at, recorder_.lane().id(), each.phase);
     });
   });
 }

@@ -34,7 +34,8 @@ inline constexpr std::uint32_t kDefaultHostSampleHz = 25, kMostHostSampleHz = 20
 /// then, with its own time. And Python looks for calls of ours at calls, at the begin of functions
 /// and at the end of loops: an operator of C that takes long, such as a @ b on the CPU, has its
 /// time at the next of these, mostly on the same line; before 3.13 so have the last 5 ms before an
-/// op.
+/// op. A moment that was asked for before a copy to the device has the line of that copy; one
+/// before any other wait has none.
 class HostSampler {
  public:
   /// `recorder` and the sampler must outlive the process's last Python code, as a call of it may
