@@ -133,10 +133,13 @@ inline constexpr std::string_view kCreateGraphSign = "create_graph";
 /// Backward computes gradients that no optimizer uses: of `share` of the parameters that have
 /// gradients, most of them of a model of the class `text`, which was called at `line`.
 inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";
+/// A model in an evaluation was called with gradients, at `line`.
+inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
 /// Each step adds `text` hooks to the models and their parameters, the newest of which has its code
 /// at `line`.
 inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";
-/// A call into C gets the host samples of up to `text` before it, as this Python takes them late.
+/// Before Python 3.13 a host sample may be up to `text` late, and then has the line of the next
+/// call into C.
 inline constexpr std::string_view kSamplesLagSign = "samples_lag";
 
 /// The model, data and settings of the run. Sent before the first step; of a script again where

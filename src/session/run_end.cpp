@@ -176,7 +176,7 @@ RunEnd runEndFrom(const RunFacts& facts) {
     end.reason = Reason::kProtocolViolation;
     const std::string how = " (" + facts.violation->toStdString() + ')';
     end.message = withPosition(
-        facts.isScript ? "what came from " + program + " cannot be true" + how +
+        facts.isScript ? "Highwater's probe in " + program + " sent an impossible event" + how +
                              ", so nothing more was recorded: please report this fault of Highwater"
                        : program + " broke the protocol" + how,
         facts);

@@ -29,6 +29,8 @@ struct JudgedRun {
   std::function<std::uint32_t(std::uint32_t)> batchSize = [](auto) { return 16; };
   /// More time in batch assembly, in ms: the step is as much longer.
   std::function<std::int64_t(std::uint32_t)> moreAssemblyMs = [](auto) { return 0; };
+  /// A backward of so many ms at the end of the step, which is as much longer.
+  std::function<std::int64_t(std::uint32_t)> backwardMs = [](auto) { return 0; };
   std::function<float(std::uint32_t)> loss = [](auto) { return 1.0F; };
   /// Of the process, once a step; 0: no samples of the system.
   std::function<std::uint64_t(std::uint32_t)> footprint = [](auto) { return 0; };
@@ -97,12 +99,16 @@ struct JudgedRun {
 
   void addStep(OwnedBatch& batch, std::uint32_t step) const {
     const std::int64_t assembly = assemblyMs + moreAssemblyMs(step);
-    const std::int64_t ms = stepMs + moreAssemblyMs(step);
+    const std::int64_t ms = stepMs + moreAssemblyMs(step) + backwardMs(step);
     const std::int64_t begin = beginMs(step) * kMs, end = begin + ms * kMs;
     const auto reads = static_cast<std::uint8_t>(step % lossEvery == 0);
     batch.memorySamples.emplace_back(end, current(step), driver(step), kRecommended,
                                      events::SampleOrigin::PhaseBoundary);
     batch.phases.emplace_back(begin, assembly * kMs, step, 1, events::Phase::BatchAssembly);
+    if (const std::int64_t backwardNs = backwardMs(step) * kMs; backwardNs > 0) {
+      batch.phases.emplace_back(end - backwardNs, backwardNs, step, kTrainingThread,
+                                events::Phase::Backward);
+    }
     const std::uint32_t samples = batchSize(step);
     batch.steps.emplace_back(begin, ms * kMs, current(step), driver(step), -1, step, samples,
                              length(step), samples * length(step), loss(step), reads, 0);

@@ -132,8 +132,15 @@ class TestEndFindings : public QObject {
     QCOMPARE(found.title,
              std::string("Out of memory: the run ended in an evaluation after step 3"));
     QCOMPARE(found.line, std::string("eval.py:7"));
-    QVERIFY2(contains(found.advice, "no_grad"), found.advice.c_str());
+    QVERIFY2(contains(found.advice, "only their sums"), found.advice.c_str());
     QVERIFY2(!contains(found.advice, "accumulated"), found.advice.c_str());
+    RunDescription run;
+    run.ownScript = true;
+    run.signs = {{std::string(kEvaluationGradientsSign), "eval.py:5"}};
+    store.apply(run);
+    const Finding told = analysis::findProblems(store).found.front();
+    QVERIFY2(told.advice.starts_with("evaluate under torch.no_grad()"), told.advice.c_str());
+    QVERIFY2(contains(told.advice, "eval.py:5"), told.advice.c_str());
   }
 
   void aTensorMayBeTooLargeForABuffer() {
@@ -172,6 +179,33 @@ class TestEndFindings : public QObject {
              found.title.c_str());
     QCOMPARE(contains(found.advice, "a few long samples"), isCause);
     QCOMPARE(contains(found.evidence, "the steps before had sequence length"), isCause);
+  }
+
+  void theLogitsOfAVocabularyAreNamed_data() {
+    QTest::addColumn<QString>("requested");
+    QTest::addColumn<bool>("isNamed");
+    QTest::newRow("8 x 1024 x 50257") << "1.53 GiB" << true;
+    QTest::newRow("16 heads' scores") << "512.00 MiB" << false;
+    QTest::newRow("hidden layer") << "128.00 MiB" << false;
+  }
+  void theLogitsOfAVocabularyAreNamed() {
+    QFETCH(QString, requested);
+    QFETCH(bool, isNamed);
+    LiveStore store = scriptOf(0);
+    RunDescription run = *store.run();
+    run.openBatchSize = 8;
+    run.openSequenceLength = 1024;
+    store.apply(run);
+    end(store, RunEnd::Reason::kFailed, kExitFailed,
+        "RuntimeError: MPS backend out of memory (MPS allocated: 17.00 GiB, other allocations: "
+        "1.00 "
+        "GiB, max allowed: 18.13 GiB). Tried to allocate " +
+            requested.toStdString() +
+            " on private pool. Use PYTORCH_MPS_HIGH_WATERMARK_RATIO=0.0 to disable upper limit for "
+            "memory allocations (may cause system failure).");
+    const Finding found = analysis::findProblems(store).found.front();
+    QCOMPARE(contains(found.evidence, "as the logits of so many words"), isNamed);
+    QCOMPARE(contains(found.advice, "in parts of the batch or the sequence"), isNamed);
   }
 
   void theFirstOptimizerStepMayNotFit() {

@@ -475,6 +475,23 @@ class TestFindingRules : public QObject {
     QVERIFY(kindsIn(run).empty());
   }
 
+  void growthWithNewLengthsNamesACache() {
+    JudgedRun run;
+    run.steps = 60;
+    // Each third step has a length that was seen before.
+    run.length = [](std::uint32_t step) { return step % 3 == 0 ? 64 : 64 + step; };
+    const auto longer = [](std::uint32_t step) { return (step - step / 3) * kMiB; };
+    run.current = [longer](std::uint32_t step) { return 100 * kMiB + longer(step); };
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::MemoryGrowth);
+    QVERIFY2(contains(found.evidence, "the first of their shape"), found.evidence.c_str());
+    QVERIFY2(contains(found.advice, "lru_cache"), found.advice.c_str());
+    // What grows in each step is no cache by length.
+    run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
+    const Findings evenly = run.judge();
+    QVERIFY(!contains(only(evenly, FindingKind::MemoryGrowth).advice, "lru_cache"));
+  }
+
   void slowingStepsNameThePartAndWhatPilesUp() {
     JudgedRun run = changed(slowDown);
     const Findings findings = run.judge();
@@ -483,13 +500,25 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.title, "15.0 ms at first, 33.0 ms at the end"), found.title.c_str());
     QVERIFY2(contains(found.evidence, "takes 4.00 ms, then 22.0 ms"), found.evidence.c_str());
     QVERIFY(found.gainMs && found.gainMs->low < found.gainMs->estimate);
+    // Hooks run in other parts.
     run.signs = {{std::string(kPiledHooksSign), "train.py:30", "12"}};
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).line.empty());
+    std::swap(run.moreAssemblyMs, run.backwardMs);
     const Findings withSign = run.judge();
     const Finding& piled = only(withSign, FindingKind::SlowingSteps);
     QCOMPARE(piled.line, std::string("train.py:30"));
     QVERIFY2(contains(piled.evidence, "each step adds 12 hooks"), piled.evidence.c_str());
     // Larger batches take longer, and a part that is slow in one quarter only is no trend.
     run.batchSize = [](std::uint32_t step) { return 16 + step; };
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
+    // An agent's longer episodes have more calls of its model.
+    slowDown(run = JudgedRun());
+    for (std::uint32_t step = 1; step <= run.steps; ++step) {
+      for (std::uint32_t i = 0; i < step; ++i) {
+        run.more.phases.emplace_back((JudgedRun::beginMs(step) + 30) * kMs + i, 1, step,
+                                     kTrainingThread, events::Phase::Forward);
+      }
+    }
     QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
     slowDown(run = JudgedRun());
     run.moreAssemblyMs = [](std::uint32_t step) { return step > 36 ? 30 : 0; };

@@ -75,6 +75,8 @@ class TestWaitUse : public QObject {
     sample.phase = Phase::BatchAssembly;
     sample.aStep = 32;
     row("samples", sample, "move the whole batch in one copy");
+    sample.batch = 512;
+    row("parts of a batch", sample, "a copy from the CPU each time");
     sample.aStep = 1;
     row("batch", sample, "a copy from the CPU each time");
     row("output", waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19),

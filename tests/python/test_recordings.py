@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import threading
 import time
 import unittest
 from typing import NamedTuple
@@ -102,6 +103,9 @@ class FullDisk(Recording):
                                    stdin=subprocess.DEVNULL)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
+        limit = threading.Timer(LIMIT, process.kill)
+        limit.start()
+        self.addCleanup(limit.cancel)
         lines = []
         for line in process.stderr:
             lines.append(line)

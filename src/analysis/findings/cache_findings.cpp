@@ -261,6 +261,8 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
 }
 
 void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
+  // What filled the memory at the end is told there, and the allocator had emptied its cache.
+  if (hasKind(findings, FindingKind::OutOfMemory)) return;
   const double recommended = recommendedOf(steps.store);
   if (recommended <= 0) return;
   // The newer half: what was needed before may never be needed again.

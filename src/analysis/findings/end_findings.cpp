@@ -239,6 +239,19 @@ std::uint32_t squaredBatch(const LiveStore& store, const OutOfMemoryNumbers& num
   return 0;
 }
 
+/// About how many numbers of 4 bytes the request that failed has for each position of the batch, as
+/// logits over a vocabulary have; 0 where they are too few for one, or as many as the scores of
+/// attention heads have.
+std::uint64_t numbersAPosition(const LiveStore& store, const OutOfMemoryNumbers& numbers) {
+  constexpr std::uint64_t kLeastWords = 16'384, kMostHeads = 64, kBytes = 4;
+  const BatchSizes sizes = sizesAtEnd(store);
+  const std::uint64_t positions = std::uint64_t{sizes.batch} * sizes.length;
+  if (!store.ownScript() || sizes.length < 2 || positions == 0 || !numbers.requested) return 0;
+  const std::uint64_t count = *numbers.requested / (kBytes * positions);
+  const bool isScores = count % sizes.length == 0 && count / sizes.length <= kMostHeads;
+  return count >= kLeastWords && !isScores ? count : 0;
+}
+
 std::string outOfMemoryAdvice(const LiveStore& store) {
   if (endedInFirstOptimizerStep(store)) {
     const std::string weights = weightsText(*store.run());
@@ -249,10 +262,14 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
            "them in bfloat16, or use an optimizer that keeps less (SGD, Adafactor)";
   }
   if (store.failedInEvaluation()) {
-    return "keep the results on the CPU (outputs.cpu()) or only their sums, evaluate under "
-           "torch.no_grad(), and give the evaluation's loader fewer samples at once; the batch of "
-           "the "
-           "training fits";
+    if (const CodeSign* sign =
+            store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr) {
+      return "evaluate under torch.no_grad(): the model is called with gradients at " + sign->line +
+             ", so that each output or loss that is kept holds what its backward would need, also "
+             "after .cpu(); and keep .item() or sums of what is needed";
+    }
+    return "keep the results on the CPU (outputs.cpu()) or only their sums, and give the "
+           "evaluation's loader fewer samples at once; the batch of the training fits";
   }
   if (isLongest(store)) {
     return "a few long samples need this much: cut them to a maximum length, or put samples of "
@@ -261,8 +278,11 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
            "length, and torch.nn.functional.scaled_dot_product_attention may need less";
   }
   if (store.ownScript()) {
-    return "use a smaller batch with accumulated gradients, which trains the same, or a shorter "
-           "sequence; torch.mps.empty_cache() after a single large step";
+    return std::string(
+               "use a smaller batch with accumulated gradients, which trains the same, or a "
+               "shorter sequence") +
+           (store.steps().records.empty() ? ""
+                                          : "; torch.mps.empty_cache() after a single large step");
   }
   const Knobs knobs = store.knobs();
   if (knobs.outOfMemory == OutOfMemoryPolicy::kHalve) {
@@ -307,6 +327,17 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
                      "), as where a loss gets predictions with one column and targets with none: "
                      "squeeze(1) the predictions. If all pairs are meant: " +
                      finding.advice;
+  }
+  const std::uint64_t words = numbersAPosition(store, numbers);
+  if (words > 0 && !store.failedInEvaluation()) {
+    const BatchSizes sizes = sizesAtEnd(store);
+    finding.evidence += "; the request is " + std::to_string(sizes.batch) + " \u00d7 " +
+                        std::to_string(sizes.length) + " \u00d7 about " + std::to_string(words) +
+                        " numbers of 4 bytes, as the logits of so many words: a loss makes "
+                        "several tensors of that size";
+    finding.advice +=
+        ". Or compute the loss in parts of the batch or the sequence, so that the "
+        "logits of all are never there at once";
   }
   findings.found.push_back(std::move(finding));
 }

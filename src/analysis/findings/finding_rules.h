@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/account/memory_account.h"
+#include "analysis/account/time_account.h"
 #include "analysis/findings/findings.h"
 
 /// The rules behind findProblems(): only for the sources of this folder.
@@ -148,6 +149,10 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 [[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
 [[nodiscard]] std::string loaderAdvice(const LiveStore& store);
+/// Names in a finding the lines at which the host worked, in the spans of a range that `in` holds
+/// for, if host samples tell, and begins its advice with the first of them.
+void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
+                   const std::function<bool(const AccountSpan&)>& in, Finding& finding);
 /// How many times as long the last quarter of the steps takes as the first, by their medians.
 [[nodiscard]] double slowingOf(const CheckedSteps& steps);
 /// From this on the steps become slower.
@@ -175,8 +180,8 @@ struct DriverGrowth {
 /// Adds a finding if some steps take far longer than others of the same shape, and it is known
 /// where.
 void findStepSwings(const CheckedSteps& steps, Findings& findings);
-/// Whether the steps take longer and longer, and their batches are no larger: then what each step
-/// adds to slows the next ones, and a larger batch makes nothing better.
+/// Whether the steps, of which there are enough, take longer and longer, and there is no more to do
+/// in them: then what each step adds to slows the next ones.
 [[nodiscard]] bool becomeSlower(const CheckedSteps& steps);
 /// Adds a finding if the steps take longer and longer, because the host works longer in one part of
 /// them. After findMemoryGrowth(), which tells of steps that become slower while memory grows.

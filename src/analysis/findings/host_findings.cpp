@@ -4,6 +4,7 @@
 #include <map>
 
 #include "analysis/account/host_lines.h"
+#include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
@@ -53,15 +54,25 @@ constexpr const char* kLossWorkAdvice =
 /// What to do about a line of the host's own work that is known by its text.
 struct LineAdvice {
   std::string_view text, advice;
+  bool isAll = false;  ///< it replaces the advice on the host's work
 };
 constexpr std::array kLineAdvice = {
     LineAdvice{"gc.collect(",
                "leave gc.collect() out, or call it once an epoch: it looks at every object of the "
-               "program, and frees only what refers to itself in a ring; tensors are freed without "
-               "it"},
+               "program, and frees only what is in a reference cycle; tensors are freed without it",
+               true},
+    LineAdvice{"torch.tensor(",
+               "of a list of arrays or tensors torch.tensor() copies number by number: stack them "
+               "first, torch.from_numpy(np.stack(rows)) or torch.stack(rows)"},
+    LineAdvice{
+        "].to(",
+        "where rows are gathered on the CPU and copied each time, and all of the data fits on "
+        "the device, move it there once, and index it there"},
+    LineAdvice{"np.argmax(", "compute it on the device, tensor.argmax(), and copy only the result"},
     LineAdvice{"copy.deepcopy(",
                "copy less often: a copy of a model that is kept up to date, parameter by "
-               "parameter in one torch._foreach_copy_, needs no new tensors"},
+               "parameter in one torch._foreach_copy_, needs no new tensors",
+               true},
 };
 
 /// The share of the time in which a script queues ops, 0 to 1, from which on its optimizer is what
@@ -94,8 +105,11 @@ Assembly assemblyOf(const CheckedSteps& steps) {
           toMs(phase.duration_ns());
     }
   }
+  // The starts of DataLoader workers are a finding of their own.
+  const std::vector<std::int64_t> starts = loaderStartNsOf(steps);
   std::vector<double> assembly, idle, waits;
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
+    assemblyMs[i] = std::max(assemblyMs[i] - toMs(starts[i]), 0.0);
     const double deviceMs = store.steps().deviceMs[steps.firstRow + i];
     if (std::isnan(deviceMs)) continue;
     const double stepMs = toMs(steps.records[i].duration_ns());
@@ -109,46 +123,15 @@ Assembly assemblyOf(const CheckedSteps& steps) {
 /// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
 /// and the fewest samples.
 constexpr double kLeastLineShare = 0.25;
-constexpr std::uint64_t kLeastLineSamples = 2;
+constexpr std::uint64_t kLeastLineSamples = 3;
 
-/// Names the lines at which the host worked in the spans of the steps that `in` holds for, if host
-/// samples tell.
+/// nameHostLines() of the spans of the steps that `in` holds for.
 void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
                Finding& finding) {
-  std::vector<TimeRange> ranges;
-  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
-    if (span.activity != Activity::Work || span.part.region != Region::Step || !in(span)) return;
-    if (!ranges.empty() && ranges.back().endNs == span.beginNs) {
-      ranges.back().endNs = span.endNs;
-    } else {
-      ranges.push_back({span.beginNs, span.endNs});
-    }
-  });
-  std::string text, source;
-  // Before Python 3.13 a call into C may get the samples of what ran before it.
-  const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
-  const std::string lag = lags ? "or up to " + lags->text + " before " : "";
-  for (const HostLine& each : hostLines(steps.store, ranges)) {
-    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
-    if (!isClear || each.site.line.empty()) continue;
-    if (text.empty()) {
-      finding.line = each.site.line;
-      source = each.site.text;
-    }
-    text += (text.empty() ? "; of its host samples " : ", ") +
-            std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
-            ") are at " + lag + each.site.line;
-    if (!each.site.text.empty()) text += " (" + each.site.text + ')';
-  }
-  if (text.empty()) return;
-  finding.evidence += text;
-  const auto known = std::find_if(
-      kLineAdvice.begin(), kLineAdvice.end(),
-      [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
-  // Of a data set the DataLoader's settings say more.
-  const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
-  if (!ofBatch && known != kLineAdvice.end()) finding.advice = known->advice;
-  finding.advice = "at " + finding.line + ": " + finding.advice;
+  nameHostLines(
+      steps, steps.firstToLast(),
+      [&in](const AccountSpan& span) { return span.part.region == Region::Step && in(span); },
+      finding);
 }
 
 std::function<bool(const AccountSpan&)> inPhase(events::Phase phase) {
@@ -343,6 +326,16 @@ std::int64_t waitNsIn(const TimeAccount& account, Region region) {
   });
 }
 
+/// Whether each step leaves something behind that slows the next ones, which is a finding of its
+/// own: a larger batch makes nothing better then.
+bool isSlowedByMore(const CheckedSteps& steps) {
+  if (slowingOf(steps) < kLeastSlowing) return false;
+  if (becomeSlower(steps)) return true;
+  const auto growth =
+      memoryGrowth(steps.store, steps.records.front().step(), steps.records.back().step());
+  return growth && growth->shape == GrowthShape::Even && growth->slopeBytes >= kLeastGrowthBytes;
+}
+
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
@@ -391,7 +384,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
-  if (byBackward && becomeSlower(steps)) return false;
+  if (byBackward && isSlowedByMore(steps)) return false;
   // What backward runs is decided where forward computes it.
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
@@ -456,7 +449,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   const bool isShort = steps.medianMs < kLeastIdleStepMs;
   if (isShort && (!ownWork || idle.p50.low < kLeastIdleShare * steps.medianMs)) return;
   const Queued queued = queueing ? mostQueuedIn(steps) : Queued{};
-  if (queueing && queued.phase == events::Phase::Backward && becomeSlower(steps)) return;
+  if (queueing && queued.phase == events::Phase::Backward && isSlowedByMore(steps)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
   finding.where = whereOf(idle.cause, queued, own);
@@ -481,6 +474,46 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
 }
 
 }  // namespace
+
+void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
+                   const std::function<bool(const AccountSpan&)>& in, Finding& finding) {
+  std::vector<TimeRange> ranges;
+  walkAccount(steps.store, range, [&](const AccountSpan& span) {
+    if (span.activity != Activity::Work || !in(span)) return;
+    if (!ranges.empty() && ranges.back().endNs == span.beginNs) {
+      ranges.back().endNs = span.endNs;
+    } else {
+      ranges.push_back({span.beginNs, span.endNs});
+    }
+  });
+  std::string text, source;
+  // Before Python 3.13 a call into C may get the samples of what ran before it.
+  const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
+  const std::string lag = lags ? "or up to " + lags->text + " before " : "";
+  for (const HostLine& each : hostLines(steps.store, ranges)) {
+    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
+    if (!isClear || each.site.line.empty()) continue;
+    if (text.empty()) {
+      finding.line = each.site.line;
+      source = each.site.text;
+    }
+    text += (text.empty() ? "; of its host samples " : ", ") +
+            std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
+            ") are at " + lag + each.site.line;
+    if (!each.site.text.empty()) text += " (" + each.site.text + ')';
+  }
+  if (text.empty()) return;
+  finding.evidence += text;
+  const auto known = std::find_if(
+      kLineAdvice.begin(), kLineAdvice.end(),
+      [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
+  // Of a data set the DataLoader's settings say more.
+  const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
+  if (!ofBatch && known != kLineAdvice.end()) {
+    finding.advice = std::string(known->advice) + (known->isAll ? "" : ". Else " + finding.advice);
+  }
+  finding.advice = "at " + finding.line + ": " + finding.advice;
+}
 
 struct HostBoundRule::Parts {
   Parts(const CheckedSteps& steps, const Assembly& assembled, TimeAccount accounted, OwnWork worked)

@@ -19,6 +19,12 @@ constexpr std::string_view kKeepLoader =
     "and iterate over them again: each new one starts its own workers; or fetch on the training "
     "thread (num_workers=0) where items are quick to make";
 
+constexpr std::string_view kKeepIterator =
+    "make the iterator once, outside of the loop over steps (for batch in loader): iter(loader) "
+    "starts the workers anew each time, and throws away what they have loaded ahead. Or fetch on "
+    "the training thread (num_workers=0) where items are quick to make. Where an epoch is one "
+    "batch: persistent_workers=True";
+
 /// The starts of DataLoader workers while the checked steps ran.
 struct LoaderStarts {
   std::uint64_t count = 0;
@@ -103,7 +109,11 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings) {
         "; the training's loader has num_workers=" + std::to_string(loader->workers) +
         ", persistent_workers=" + (loader->persistentWorkers ? "True" : "False");
   }
-  finding.advice = loader && loader->persistentWorkers ? kKeepLoader : kKeepWorkers;
+  const bool isEachStep = static_cast<double>(starts.count) >=
+                          kEveryStepShare * static_cast<double>(steps.records.size());
+  finding.advice = isEachStep                            ? kKeepIterator
+                   : loader && loader->persistentWorkers ? kKeepLoader
+                                                         : kKeepWorkers;
   steps.gains.add(findings, std::move(finding),
                   Gain{steps.perStepMs(starts.startNs), waitsMs, waitsMs});
 }

@@ -177,6 +177,11 @@ struct LostTime {
     return line;
   }
 
+  [[nodiscard]] bool hasOp(const LiveStore& store, std::string_view op) const {
+    return std::any_of(nsByOp.begin(), nsByOp.end(),
+                       [&](const auto& each) { return store.name(each.first) == op; });
+  }
+
   /// How many of the events one of their steps has.
   [[nodiscard]] double aStep() const {
     return static_cast<double>(count) / static_cast<double>(steps.size());
@@ -229,6 +234,7 @@ struct ReadLoop {
   LostTime lost;                  ///< the reads
   std::vector<TimeRange> ranges;  ///< from the first read to the last, in each step
   std::int64_t ns = 0;            ///< of the ranges
+  double reads = 0;               ///< in each step that has the loop
 };
 
 bool isScalarRead(const events::SyncPoint& sync) {
@@ -353,6 +359,7 @@ WaitUse useOf(const CheckedSteps& steps, const Caller& caller, const LostTime& l
   wait.after = lost.after;
   wait.bytesEach = lost.bytes / lost.count;
   wait.aStep = lost.aStep();
+  wait.batch = steps.records.back().batch_size();
   wait.copiedBack = isCopiedBack(lost, movedBackBytes);
   wait.ownScript = steps.store.ownScript();
   wait.site = lost.worstSite(steps.store);
@@ -412,15 +419,27 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
 
 /// Counts other waits of a loop's line with it: they have the same cause.
 void joinLine(const CheckedSteps& steps, events::Phase phase, LostByCaller& callers,
-              LostTime& loop) {
-  const std::string line = loop.worstSite(steps.store).line;
+              ReadLoop& loop) {
+  const std::string line = loop.lost.worstSite(steps.store).line;
   if (line.empty()) return;
+  loop.reads = loop.lost.aStep();
+  const std::vector<TimeRange> loops = loop.ranges;  // in order of time
   std::erase_if(callers, [&](const auto& each) {
     const auto& [caller, lost] = each;
     if (std::get<2>(caller) != phase || lost.worstSite(steps.store).line != line) return false;
-    loop.add(lost);
+    loop.lost.add(lost);
+    for (const TimeRange& wait : lost.ranges) {
+      const auto after =
+          std::partition_point(loops.begin(), loops.end(),
+                               [&](const TimeRange& range) { return range.endNs <= wait.beginNs; });
+      if (after != loops.end() && after->beginNs < wait.endNs) continue;
+      loop.ranges.push_back(wait);
+      loop.ns += wait.endNs - wait.beginNs;
+    }
     return true;
   });
+  std::sort(loop.ranges.begin(), loop.ranges.end(),
+            [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
 }
 
 /// What to do about a loop of reads in a phase of a script.
@@ -435,11 +454,17 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
            "state[\"step\"].cpu()";
   }
   const std::string text = reads.worstSite(steps.store).text;
-  if (formats(text)) {
+  // To turn a tensor into text, PyTorch first selects which of its values are finite.
+  if (formats(text) && reads.hasOp(steps.store, "aten::masked_select")) {
     return "a tensor that is on the device is turned into text, which reads its values one by one, "
            "also for a message that a log's level then drops: pass a logger the tensor itself "
            "(logger.debug(\"%s\", x)), format it only where it is shown, at times, and then "
            "x.cpu()";
+  }
+  if (!isCondition(text) && text.find(".item(") != std::string::npos) {
+    return "keep the values on the device, and read them together: torch.stack(values).tolist(); "
+           "what only serves a log or a metric every few steps. Values that one tensor holds: "
+           ".tolist() of it, once, before the loop";
   }
   std::string advice =
       "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
@@ -491,7 +516,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   loop.lost.describe(
       steps, finding,
       steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
-  const long aStep = std::lround(loop.lost.aStep());
+  const long aStep = std::lround(loop.reads > 0 ? loop.reads : loop.lost.aStep());
   finding.title = std::string(phase == events::Phase::OptimizerStep
                                   ? "Reads in a loop in the optimizer's step: "
                                   : "Reads in a loop: ") +
@@ -502,7 +527,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   const CodeSign* anomaly = steps.store.run() ? steps.store.run()->sign(kAnomalySign) : nullptr;
   const bool isAnomalyDetection = phase == events::Phase::Backward && anomaly;
   if (isAnomalyDetection) nameAnomalyDetection(anomaly->line, aStep, finding);
-  steps.gains.noteLoopWork(phase, loopMs - steps.perStepMs(loop.lost.totalNs));
+  steps.gains.noteLoopWork(phase, std::max(loopMs - steps.perStepMs(loop.lost.totalNs), 0.0));
   Fix fix = loop.lost.fix();
   fix.leftOut = loop.ranges;
   steps.gains.add(findings, std::move(finding), std::move(fix),
@@ -571,8 +596,9 @@ void findMovesBack(const CheckedSteps& steps, Findings& findings) {
 /// What an op costs that falls back to the CPU.
 struct Fallbacks {
   LostTime lost;
-  std::int64_t waitNs = 0;            ///< for queued work of the device, copies included
-  std::optional<LostTime> backwards;  ///< part of `lost`: of the op's backward
+  std::int64_t waitNs = 0;  ///< for queued work of the device, copies included
+  double calls = 0;         ///< of the op, without its backward, in each step that has one
+  bool hasBackward = false;
 };
 
 /// Counts the backward of an op with the op: they fall back for the same reason, at the same line.
@@ -589,7 +615,7 @@ void joinBackwards(std::map<std::string, Fallbacks>& byOp) {
     }
     forward->second.lost.add(fallbacks.lost);
     forward->second.waitNs += fallbacks.waitNs;
-    forward->second.backwards = fallbacks.lost;
+    forward->second.hasBackward = true;
     each = byOp.erase(each);
   }
 }
@@ -601,7 +627,7 @@ void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbac
   Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
   if (finding.weight < kLeastLostShare) return;
   std::string advice(fallbackAdvice(op));
-  const double calls = lost.aStep() - (fallbacks.backwards ? fallbacks.backwards->aStep() : 0);
+  const double calls = fallbacks.calls;
   if (calls >= kLeastCallsOfALoop) {
     // From one loop over the rows of a batch: the op may take them all.
     advice = "it is called " + std::to_string(std::lround(calls)) +
@@ -621,8 +647,8 @@ void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbac
   finding.evidence += "; " + formatMs(steps.perStepMs(fallbacks.waitNs)) +
                       " of this is waiting for queued device work, copies included" + switches;
   finding.title = "Fallback: " + op +
-                  (fallbacks.backwards ? " and its backward run on the CPU and block"
-                                       : " runs on the CPU and blocks") +
+                  (fallbacks.hasBackward ? " and its backward run on the CPU and block"
+                                         : " runs on the CPU and blocks") +
                   " the host, " + costText(costMs);
   steps.gains.add(findings, std::move(finding), lost.fix());
 }
@@ -675,6 +701,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
     }
     each = accepted ? byOp.erase(each) : std::next(each);
   }
+  for (auto& [op, fallbacks] : byOp) fallbacks.calls = fallbacks.lost.aStep();
   joinBackwards(byOp);
   for (const auto& [op, fallbacks] : byOp) addFallback(steps, op, fallbacks, switches, findings);
 }
@@ -682,7 +709,7 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings) {
 void findSyncPoints(const CheckedSteps& steps, Findings& findings) {
   WaitReader waits(steps);
   LostByCaller callers = std::move(waits.callers);
-  for (auto& [phase, loop] : waits.loops) joinLine(steps, phase, callers, loop.lost);
+  for (auto& [phase, loop] : waits.loops) joinLine(steps, phase, callers, loop);
   if (!waits.loops.empty()) {
     const TimeAccount account = accountTime(steps.store, steps.firstToLast());
     for (const auto& [phase, loop] : waits.loops) addLoop(steps, account, phase, loop, findings);

@@ -240,7 +240,9 @@ void addNewShapes(const CheckedSteps& steps, const std::vector<Point>& points, F
     }
   }
   // Where nearly each step has a new shape, that tells nothing.
-  if (4 * known < shapes.size() || ofNew < kLeastNewShapeShare * ofAll) return;
+  if (4 * known < shapes.size() || ofAll <= 0) return;
+  // More than all of it is noise: a batch that is still alive at the end of its step.
+  if (ofNew < kLeastNewShapeShare * ofAll || kLeastNewShapeShare * ofNew > ofAll) return;
   finding.evidence += "; " + percentText(std::min(ofNew / ofAll, 1.0)) +
                       " of it came in the steps that were the first of their shape, " +
                       std::to_string(shapes.back()) + " of " + std::to_string(shapes.size());
@@ -468,6 +470,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
     finding.evidence +=
         "; the allocator fails beyond " + formatBytes(wholeBytes(recommended * high));
   }
+  if (!inSteps) finding.where = region->text();
   finding.advice = !inSteps ? outsideAdvice(steps.store, *region)
                    : steps.store.ownScript()
                        ? "use a smaller batch, or a shorter sequence; smaller batches with "

@@ -82,11 +82,11 @@ constexpr std::array<TakerWords, kTakers> kEvaluationWords = {
       "gives the device more work a call"},
      {"most of it in ops that run on the CPU", ""},
      {"most of it the host's own work",
-      "evaluate less often, on fewer data, or in larger batches under torch.no_grad(); compute "
-      "metrics on the device and read them once"}}};
+      "evaluate less often, on fewer data, or in larger batches; compute metrics on the device and "
+      "read them once"}}};
 /// Of an evaluation that computes, and reads its results when it is over.
 constexpr std::string_view kComputesAdvice =
-    "evaluate less often, on fewer data, or in larger batches under torch.no_grad()";
+    "evaluate less often, on fewer data, or in larger batches";
 /// Of an evaluation that reads after each of many calls of the model.
 constexpr std::string_view kGeneratesAdvice =
     "the host reads a value after each of many calls of the model. Where text is generated: "
@@ -96,6 +96,8 @@ constexpr std::string_view kGeneratesAdvice =
     "evaluate less often";
 /// So many reads a visit are those of a loop over tokens or so.
 constexpr std::uint64_t kLeastReadsOfALoop = 50;
+/// And so many a batch that a loader has fetched.
+constexpr std::uint64_t kLeastReadsABatch = 4;
 /// Where the host works for less than this share of what it waits, the device is what takes the
 /// time.
 constexpr double kMostHostShare = 0.2;
@@ -179,6 +181,19 @@ std::map<NamedRegion, Share> backlogs(const CheckedSteps& steps, const TimeRange
   return backlogs;
 }
 
+/// How many batches are fetched in the evaluations of a range.
+std::uint64_t batchesIn(const LiveStore& store, const TimeRange& range) {
+  std::uint64_t batches = 0;
+  bool wasFetching = false;
+  walkAccount(store, range, [&](const AccountSpan& span) {
+    const bool fetches =
+        span.part.region == Region::Evaluation && span.part.phase == Phase::BatchAssembly;
+    batches += fetches && !wasFetching ? 1 : 0;
+    wasFetching = fetches;
+  });
+  return batches;
+}
+
 void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
                const std::string& name, Shares shares, const Share& backlog, Findings& findings) {
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
@@ -205,7 +220,14 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   if (taker == Taker::Waits && region == Region::AfterSteps) return;
   // Who reads once, at the end, can only do less.
   const Share& own = shares[static_cast<std::size_t>(Taker::OwnWork)];
-  const bool reads = waits.count >= kLeastReadsOfALoop * visits;
+  std::uint64_t valuesRead = 0;
+  for (const AccountRow& row : account.rows) {
+    const bool isRead = row.part.region == region && row.kind == events::SyncKind::ScalarRead;
+    valuesRead += isRead ? row.count : 0;
+  }
+  // One a batch that is loaded is no loop over tokens.
+  const bool reads = evaluates && valuesRead >= kLeastReadsOfALoop * visits &&
+                     valuesRead >= kLeastReadsABatch * batchesIn(steps.store, account.range);
   const bool readsAtEnd =
       taker == Taker::Waits && !isEachStep &&
       (waits.count <= kMostReadsAtEnd * visits ||
@@ -221,7 +243,11 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     words.advice = kGeneratesAdvice;
   }
   // What it keeps is told there, and makes it slow.
-  if (evaluates && taker == Taker::Waits && hasKind(findings, FindingKind::NearLimit)) {
+  const bool isFull =
+      std::any_of(findings.found.begin(), findings.found.end(), [](const Finding& each) {
+        return each.kind == FindingKind::NearLimit && each.where == regionName(Region::Evaluation);
+      });
+  if (evaluates && taker == Taker::Waits && isFull) {
     words.advice = "evaluate less often or on fewer data; what it keeps in memory makes it slow";
   }
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
@@ -237,10 +263,21 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       ": " + sharesText(shares);
   finding.advice = words.advice;
   if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;
-  const AccountRow& largest = *most->largest;
   const LiveStore& store = steps.store;
+  const bool isOwn = taker == Taker::OwnWork && !readsAtEnd && !reads;
+  if (isOwn) {
+    nameHostLines(
+        steps, account.range,
+        [&](const AccountSpan& span) {
+          return span.part.region == region &&
+                 (region != Region::NamedPhase || span.part.name == most->largest->part.name);
+        },
+        finding);
+  }
+  const bool isNamed = !finding.line.empty();
+  const AccountRow& largest = *most->largest;
   finding.where = partText(store, largest.part);
-  finding.line = store.callSiteParts(largest.site).line;
+  if (!isNamed) finding.line = store.callSiteParts(largest.site).line;
   // Of the host's own work the place where the model is called is known.
   for (const AccountRow& row : account.rows) {
     if (!finding.line.empty()) break;
@@ -257,7 +294,14 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;
   const std::string waitLine = wait ? store.callSiteParts(wait->site).line : "";
   if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;
-  if (!finding.line.empty()) finding.advice = "at " + finding.line + ": " + finding.advice;
+  if (!isNamed && !finding.line.empty()) {
+    finding.advice = "at " + finding.line + ": " + finding.advice;
+  }
+  const CodeSign* keeps = store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr;
+  if (evaluates && keeps) {
+    finding.advice = "call the model under torch.no_grad(), at " + keeps->line +
+                     ": else it keeps what a backward would need. Then, " + finding.advice;
+  }
   steps.gains.add(findings, std::move(finding),
                   gainOf(taker, shares, ns, static_cast<double>(steps.records.size())));
 }

@@ -172,16 +172,33 @@ const char* swingAdvice(HostWork work) {
   }
 }
 
-/// Whether the slow steps come at regular intervals, as what a script does every few steps.
-bool isRegular(const SlowSteps& steps) {
+/// The share of the slow steps, 0 to 1, that must come at the same interval: another program may
+/// make others slow. By chance, where a fifth of the steps are slow, a quarter come four to six
+/// steps after the one before.
+constexpr double kLeastRegularShare = 0.6;
+constexpr std::size_t kLeastIntervals = 8;
+
+/// The interval at which the slow steps come, as what a script does every few steps; 0: they do
+/// not.
+std::size_t intervalOf(const SlowSteps& steps) {
   const auto& slow = steps.slow;
-  if (slow.size() < kLeastSlowSteps) return false;
-  const std::size_t interval = slow[1] - slow[0];
+  if (slow.size() < kLeastSlowSteps) return 0;
+  std::vector<double> intervals;
   for (std::size_t i = 1; i < slow.size(); ++i) {
-    const std::size_t each = slow[i] - slow[i - 1];
-    if (each + 1 < interval || each > interval + 1) return false;
+    intervals.push_back(static_cast<double>(slow[i] - slow[i - 1]));
   }
-  return interval > 1;
+  const double interval = medianOf(intervals);
+  if (intervals.size() < kLeastIntervals) {  // then all must fit
+    const auto [least, longest] = std::minmax_element(intervals.begin(), intervals.end());
+    return *least > 1 && *longest - *least <= 1 ? static_cast<std::size_t>(*least) : 0;
+  }
+  const double most = interval >= 4 ? 1 : 0;
+  const auto regular = std::count_if(intervals.begin(), intervals.end(), [&](double each) {
+    return std::abs(each - interval) <= most;
+  });
+  const bool isRegular =
+      static_cast<double>(regular) >= kLeastRegularShare * static_cast<double>(intervals.size());
+  return isRegular && interval > 1 ? static_cast<std::size_t>(std::lround(interval)) : 0;
 }
 
 /// Whether most of the slow steps wait until the workers of a DataLoader have started.
@@ -225,7 +242,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   if (!host && !isDeviceSlower(steps, slow)) return;
   // Where nothing tells why the host stood still, another program may have had its core: only what
   // comes at intervals is the script's own.
-  if (host && !isExplained(host->work) && !isRegular(slow)) return;
+  const std::size_t interval = intervalOf(slow);
+  if (host && !isExplained(host->work) && interval == 0) return;
   const double lostMs = slow.lostMs / static_cast<double>(steps.records.size());
   const double leastMs = std::max(kLeastUnexplainedShare * steps.medianMs, steps.gains.noiseMs());
   if (host && !isExplained(host->work) && lostMs / 2 < leastMs) return;
@@ -244,11 +262,28 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
                      std::to_string(slow.slow.size() + slow.others.size()) + " steps, the first " +
                      std::to_string(finding.firstStep) + "; most of the time is lost in " +
                      finding.where;
+  if (interval > 1) finding.evidence += "; mostly every " + std::to_string(interval) + " steps";
   if (host) {
     const double perSlow = host->excessMs / static_cast<double>(slow.slow.size());
     finding.evidence +=
         ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
     finding.advice = swingAdvice(host->work);
+    if (host->work == HostWork::InStep) {
+      finding.advice =
+          std::string(
+              "do it less often, only with what is new since the last time, or on another "
+              "thread. Else ") +
+          swingAdvice(host->work);
+      nameHostLines(
+          steps, steps.firstToLast(),
+          [&](const AccountSpan& span) {
+            return span.part.region == Region::Step && span.part.phase == events::Phase::None &&
+                   std::binary_search(slow.slow.begin(), slow.slow.end(),
+                                      span.row - steps.firstRow);
+          },
+          finding);
+      if (finding.line.empty()) finding.advice = swingAdvice(host->work);
+    }
     // It may be another program, so that nothing of the script's can be mended.
     if (!isExplained(host->work)) {
       const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};

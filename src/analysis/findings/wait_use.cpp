@@ -29,7 +29,7 @@ bool copiesTensor(const WaitCase& wait) {
 }
 
 /// So many copies to the device in one batch's assembly are those of its samples.
-constexpr double kLeastOfSamples = 4;
+constexpr double kLeastOfSamples = 5;
 
 /// Whether the text of the line is that of a log: certain words first, then those that a step may
 /// also compute with.
@@ -127,7 +127,7 @@ constexpr std::array kRows = {
          "compare on the device, (a == b).all(), and read the result only every few steps"}},
     Row{[](const WaitCase& wait) {
           return wait.kind == SyncKind::CopyToDevice && wait.phase == Phase::BatchAssembly &&
-                 wait.aStep >= kLeastOfSamples;
+                 wait.aStep >= kLeastOfSamples && 2 * wait.aStep >= wait.batch;
         },
         {FindingKind::SyncPoint, "samples are moved to the device one by one",
          "return samples as tensors on the CPU, and move the whole batch in one copy: "
@@ -135,7 +135,8 @@ constexpr std::array kRows = {
          "before the training",
          false, true}},
     Row{[](const WaitCase& wait) {
-          return wait.kind == SyncKind::CopyToDevice && hasAny(wait.site.text, {"device="});
+          return wait.kind == SyncKind::CopyToDevice && hasAny(wait.site.text, {"tensor("}) &&
+                 hasAny(wait.site.text, {"device="}) && !hasAny(wait.site.text, {".to("});
         },
         {FindingKind::SyncPoint, "numbers of Python become a tensor on the device",
          "that is a copy from the CPU each time: make it once, before the training, or compute it "

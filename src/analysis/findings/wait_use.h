@@ -17,6 +17,7 @@ struct WaitCase {
   events::Phase after = events::Phase::None;
   std::uint64_t bytesEach = 0;  ///< that one wait copies
   double aStep = 0;             ///< so many waits in each step that has one
+  std::uint32_t batch = 0;      ///< samples of a step; 0: not known
   bool copiedBack = false;      ///< backward copies as many bytes to the device as these waits took
   bool ownScript = false;       ///< the user's script trains, not the built-in workload
   CallSiteParts site;

@@ -121,7 +121,7 @@ class Window:
 
         def tell_of_waiting():
             if not answered.acquire(timeout=1):
-                tell("waiting up to 10 s for its own process, which does not answer ...")
+                tell("waiting up to 10 s for the Highwater process, which does not answer ...")
 
         try:
             _thread.start_new_thread(tell_of_waiting, ())

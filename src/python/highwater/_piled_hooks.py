@@ -6,8 +6,8 @@ import os
 
 # The steps of optimizers, counted from 1, after which hooks are counted.
 _LOOK_AFTER = (5, 13, 29, 61, 125, 253)
-# How many hooks each step must have added since the last look: what is registered at times is no pile.
-_LEAST_A_STEP = 0.9
+# How many hooks a model or parameter must have got in each step since the last look. Two optimizers step in turn.
+_LEAST_A_STEP = 0.45
 _OF_PARAMETER = ("_backward_hooks", "_post_accumulate_grad_hooks")
 _OF_MODULE = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
 
@@ -20,24 +20,32 @@ class PiledHooks:
 
     def __init__(self, note):
         self._note = note
-        self._before: tuple[int, int] | None = None  # step and hooks at the last look
+        self._step, self._counts = 0, {}  # of the last look: hooks by the id of what holds them, and its kind of hooks
+        self._grew = set()  # since the look before that
         self._has_told = False
 
     def after_step(self, steps: int, names) -> None:
         """An optimizer has stepped as number `steps`; `names` knows the models that were called."""
         if steps not in _LOOK_AFTER or self._has_told:
             return
-        count, longest = 0, {}
-        for hooks in _hooks_of(names.called()):
-            count += len(hooks)
-            longest = max(longest, hooks, key=len)
-        before, self._before = self._before, (steps, count)
-        if before is None:
+        try:
+            self._look(steps, names)
+        except Exception:  # of a model of another class; nothing is said then
+            self._has_told = True
+
+    def _look(self, steps, names):
+        hooks = dict(_hooks_of(names.called()))
+        least = _LEAST_A_STEP * (steps - self._step)
+        added = {key: len(each) - self._counts[key] for key, each in hooks.items() if key in self._counts}
+        grew = {key for key, count in added.items() if count >= least}
+        # What is registered once, as by a tool that watches the training, grows at one look only.
+        piled = grew & self._grew
+        a_step = sum(added[key] for key in piled) / (steps - self._step)
+        self._step, self._counts, self._grew = steps, {key: len(each) for key, each in hooks.items()}, grew
+        if not piled:
             return
-        a_step = (count - before[1]) / (steps - before[0])
-        if a_step < _LEAST_A_STEP:
-            return
-        line = _line_of(longest[next(reversed(longest))])
+        newest = hooks[max(piled, key=lambda key: added[key])]
+        line = _line_of(newest[next(reversed(newest))])
         if line:
             self._has_told = True
             self._note(line, a_step)
@@ -53,10 +61,9 @@ def _line_of(hook) -> str:
 
 
 def _hooks_of(models):
-    seen = set()
     for model in models:
         for each, names in (*((m, _OF_MODULE) for m in model.modules()), *((p, _OF_PARAMETER) for p in model.parameters())):
-            if id(each) in seen:
-                continue
-            seen.add(id(each))
-            yield from filter(None, (getattr(each, name, None) for name in names))
+            for name in names:
+                hooks = getattr(each, name, None)
+                if hooks is not None:
+                    yield (id(each), name), hooks

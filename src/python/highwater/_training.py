@@ -71,6 +71,7 @@ class Training(StepListener):
         self._largest = 0
         self._evaluates = False
         self._evaluation_is_open = False
+        self._evaluation_line = ""  # that called its model with gradients
         self._fetches = 0  # that are open
         self._remembered = None, False
         self._loader_settings: dict = {}
@@ -180,19 +181,22 @@ class Training(StepListener):
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
         if self._evaluates and not self._rule.infers:
-            return b"" if self._keep_evaluation_open() else _EVALUATION
+            return b"" if self._keep_evaluation_open(module) else _EVALUATION
         self._end_evaluation()
         self._remember_loader()
         self._note_forward(root, module, args, kwargs)
         return _FORWARD
 
-    def _keep_evaluation_open(self) -> bool:
+    def _keep_evaluation_open(self, module) -> bool:
         """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
         call. Returns whether it does here."""
         if not self._rule.evaluated() or self._fetches or self._steps_in_progress:
             return False
         if not self._evaluation_is_open:
             self._evaluation_is_open = True
+            if ("evaluation_gradients" not in self._signs and self.torch.is_grad_enabled()
+                    and any(parameter.requires_grad for parameter in module.parameters())):
+                self._evaluation_line = line_of_user()
             self.probe.begin_phase(_EVALUATION)
         return True
 
@@ -200,6 +204,8 @@ class Training(StepListener):
         if self._evaluation_is_open and self._is_training_thread():
             self._evaluation_is_open = False
             self.probe.end_phase()
+            if self._evaluation_line:
+                self.note_sign("evaluation_gradients", self._evaluation_line)
 
     @property
     def _loader_batch(self) -> int:
@@ -317,6 +323,7 @@ class Training(StepListener):
         self._heal()
         self._note_thread()
         if self._is_training_thread():
+            self._evaluation_line = ""  # a model is trained in eval mode
             self._end_evaluation()
             self._backwards += 1
             self._rule.backward_begins()
