@@ -229,6 +229,8 @@ void StartPage::noteOpened(const QString& path) {
   files.removeAll(file);
   files.prepend(file);
   keepOpened(files.mid(0, kMostOpened));
+  // A large one may be opened only when the user is back on the page.
+  if (isVisible()) recent_->list(openedFiles());
 }
 
 void StartPage::keepOpened(const QStringList& files) {
