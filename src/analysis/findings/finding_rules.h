@@ -86,6 +86,10 @@ struct CheckedSteps {
   /// the events of a step from those of an evaluation, which carry the number of a step but come
   /// after it.
   [[nodiscard]] const events::StepRecord* holding(std::uint32_t step, std::int64_t beginNs) const;
+  /// The time of each step, in ms.
+  [[nodiscard]] std::vector<double> stepMs() const;
+  /// The batch size of each step times its sequence length, where it has one; 0 if unknown.
+  [[nodiscard]] std::vector<double> batchSizes() const;
   /// Divides a total in ns by the number of checked steps; the result is in ms.
   [[nodiscard]] double perStepMs(std::int64_t totalNs) const;
   /// Makes a finding about all checked steps, which wait for `waitsMs` milliseconds per step. Its

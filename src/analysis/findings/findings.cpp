@@ -292,6 +292,21 @@ Finding CheckedSteps::ofGrowth(FindingKind kind, double costBytes) const {
   return finding;
 }
 
+std::vector<double> CheckedSteps::stepMs() const {
+  std::vector<double> ms;
+  for (const events::StepRecord& each : records) ms.push_back(toMs(each.duration_ns()));
+  return ms;
+}
+
+std::vector<double> CheckedSteps::batchSizes() const {
+  std::vector<double> sizes;
+  for (const events::StepRecord& each : records) {
+    sizes.push_back(static_cast<double>(each.batch_size()) *
+                    std::max(static_cast<double>(each.sequence_length()), 1.0));
+  }
+  return sizes;
+}
+
 Finding CheckedSteps::ofWeight(FindingKind kind, double weight) const {
   Finding finding = ofTime(kind, 0);
   finding.waitsMs.reset();

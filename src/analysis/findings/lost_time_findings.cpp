@@ -421,8 +421,8 @@ void joinWaysBack(std::uint64_t movedBackBytes, LostByCaller& callers) {
 void joinLine(const CheckedSteps& steps, events::Phase phase, LostByCaller& callers,
               ReadLoop& loop) {
   const std::string line = loop.lost.worstSite(steps.store).line;
-  if (line.empty()) return;
   loop.reads = loop.lost.aStep();
+  if (line.empty()) return;
   const std::vector<TimeRange> loops = loop.ranges;  // in order of time
   std::erase_if(callers, [&](const auto& each) {
     const auto& [caller, lost] = each;
@@ -516,7 +516,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   loop.lost.describe(
       steps, finding,
       steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
-  const long aStep = std::lround(loop.reads > 0 ? loop.reads : loop.lost.aStep());
+  const long aStep = std::lround(loop.reads);
   finding.title = std::string(phase == events::Phase::OptimizerStep
                                   ? "Reads in a loop in the optimizer's step: "
                                   : "Reads in a loop: ") +
@@ -627,10 +627,9 @@ void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbac
   Finding finding = steps.ofTime(FindingKind::Fallback, costMs);
   if (finding.weight < kLeastLostShare) return;
   std::string advice(fallbackAdvice(op));
-  const double calls = fallbacks.calls;
-  if (calls >= kLeastCallsOfALoop) {
+  if (fallbacks.calls >= kLeastCallsOfALoop) {
     // From one loop over the rows of a batch: the op may take them all.
-    advice = "it is called " + std::to_string(std::lround(calls)) +
+    advice = "it is called " + std::to_string(std::lround(fallbacks.calls)) +
              " times a step: call it once for the whole batch, as ops of torch.linalg take a "
              "batch of matrices; or " +
              advice;

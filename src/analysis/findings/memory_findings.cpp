@@ -72,21 +72,15 @@ Ends endsOf(const std::vector<double>& values) {
 }
 
 Ends stepTimesAtEnds(const CheckedSteps& steps) {
-  std::vector<double> ms;
-  for (const events::StepRecord& each : steps.records) ms.push_back(toMs(each.duration_ns()));
-  return endsOf(ms);
+  return endsOf(steps.stepMs());
 }
 
 /// Whether memory grows no faster than the batches do, whose samples and lengths are known: then
 /// what a step leaves may be its last batch.
 bool isOfLargerBatches(const CheckedSteps& steps, const std::vector<Point>& points) {
-  std::vector<double> sizes, bytes;
-  for (const events::StepRecord& record : steps.records) {
-    sizes.push_back(static_cast<double>(record.batch_size()) *
-                    std::max(static_cast<double>(record.sequence_length()), 1.0));
-  }
+  std::vector<double> bytes;
   for (const Point& point : points) bytes.push_back(point.y);
-  const double larger = endsOf(sizes).rise();
+  const double larger = endsOf(steps.batchSizes()).rise();
   return std::isfinite(larger) && larger > 1 &&
          endsOf(bytes).rise() < kLeastGrowthPastSize * larger;
 }

@@ -90,8 +90,8 @@ constexpr std::string_view kComputesAdvice =
 /// Of an evaluation that reads after each of many calls of the model.
 constexpr std::string_view kGeneratesAdvice =
     "the host reads a value after each of many calls of the model. Where text is generated: "
-    "several "
-    "prompts as one batch, the keys and values of earlier tokens kept (a key-value cache), and the "
+    "several prompts as one batch, the keys and values of earlier tokens kept (a key-value cache), "
+    "and the "
     "end looked for every few tokens; else keep results on the device, and read them once. Or "
     "evaluate less often";
 /// So many reads a visit are those of a loop over tokens or so.

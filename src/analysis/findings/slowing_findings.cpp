@@ -76,11 +76,7 @@ std::optional<SlowingPart> slowingPartOf(const CheckedSteps& steps) {
 /// Whether the steps' batches stay as large as they were, and the steps have no more phases: with
 /// longer episodes of an agent, or more batches that are accumulated, there is more to do.
 bool keepsItsSize(const CheckedSteps& steps) {
-  std::vector<double> sizes, phases(steps.records.size());
-  for (const events::StepRecord& each : steps.records) {
-    sizes.push_back(static_cast<double>(each.batch_size()) *
-                    std::max(static_cast<double>(each.sequence_length()), 1.0));
-  }
+  std::vector<double> phases(steps.records.size());
   const SpanIndex& lane = steps.store.phaseLane();
   const TimeRange range = steps.firstToLast();
   const std::size_t last = lane.firstFrom(range.endNs);
@@ -89,28 +85,21 @@ bool keepsItsSize(const CheckedSteps& steps) {
     const auto* record = steps.holding(phase.step(), phase.begin_ns());
     if (record) ++phases[static_cast<std::size_t>(record - steps.records.data())];
   }
-  const Quarters ofSizes = quartersOf(sizes), ofPhases = quartersOf(phases);
+  const Quarters ofSizes = quartersOf(steps.batchSizes()), ofPhases = quartersOf(phases);
   return ofSizes[3] <= kMostLarger * ofSizes[0] && ofPhases[3] <= kMostLarger * ofPhases[0];
-}
-
-/// The medians of the step times, in ms.
-Quarters stepMsOf(const CheckedSteps& steps) {
-  std::vector<double> ms;
-  for (const events::StepRecord& each : steps.records) ms.push_back(toMs(each.duration_ns()));
-  return quartersOf(ms);
 }
 
 }  // namespace
 
 bool becomeSlower(const CheckedSteps& steps) {
-  return steps.records.size() >= kLeastSlowingSteps && rises(stepMsOf(steps)) &&
+  return steps.records.size() >= kLeastSlowingSteps && rises(quartersOf(steps.stepMs())) &&
          keepsItsSize(steps);
 }
 
 void findSlowingSteps(const CheckedSteps& steps, Findings& findings) {
   // What keeps memory makes steps slower as well, and is found by that.
   if (hasKind(findings, FindingKind::MemoryGrowth) || !becomeSlower(steps)) return;
-  const Quarters ms = stepMsOf(steps);
+  const Quarters ms = quartersOf(steps.stepMs());
   const std::optional<SlowingPart> slowing = slowingPartOf(steps);
   if (!slowing || !rises(slowing->ms) || 2 * slowing->rise() < ms[3] - ms[0]) return;
   // A machine that has less time for the script slows all that it does.
