@@ -68,7 +68,9 @@ constexpr std::array kLineAdvice = {
         "].to(",
         "where rows are gathered on the CPU and copied each time, and all of the data fits on "
         "the device, move it there once, and index it there"},
-    LineAdvice{"np.argmax(", "compute it on the device, tensor.argmax(), and copy only the result"},
+    LineAdvice{"np.argmax(",
+               "where a tensor was copied for it, compute it on the device, tensor.argmax(), and "
+               "copy only the result"},
     LineAdvice{"copy.deepcopy(",
                "copy less often: a copy of a model that is kept up to date, parameter by "
                "parameter in one torch._foreach_copy_, needs no new tensors",
