@@ -27,6 +27,15 @@ std::int64_t currentAt(const Ledger& ledger, std::int64_t ns) {
   return after == changes.begin() ? 0 : std::prev(after)->second;
 }
 
+/// Empty: there is none. On a busy machine the one evaluation of so short a run may cost the most,
+/// and comes before what costs each step.
+QJsonObject firstFinding(const QJsonObject& report, const QString& kind) {
+  for (const QJsonValue& each : report["findings"].toArray()) {
+    if (each["kind"].toString() == kind) return each.toObject();
+  }
+  return {};
+}
+
 }  // namespace
 
 class TestReportOfRuns : public QObject {
@@ -57,7 +66,7 @@ class TestReportOfRuns : public QObject {
              QStringLiteral("host \u2192 mps \u2192 cpu: aten::embedding_renorm_ \u2192 mps \u2192 "
                             "cpu: aten::multi_margin_loss \u2192 mps \u2192 "
                             "cpu: aten::multi_margin_loss_backward \u2192 mps"));
-    const QString evidence = report["findings"][0]["evidence"].toString();
+    const QString evidence = firstFinding(report, "fallback")["evidence"].toString();
     QVERIFY2(evidence.contains("; 7 device switches a step (1 planned"), qPrintable(evidence));
   }
 
@@ -88,8 +97,7 @@ class TestReportOfRuns : public QObject {
     const std::int64_t truth = grown[grown.size() / 2];
     QVERIFY(truth > (1 << 20));
     QCOMPARE(report["memory_growth"]["median_bytes"].toInteger(), qint64{truth});
-    const QJsonObject finding = report["findings"][0].toObject();
-    QCOMPARE(finding["kind"].toString(), QString("memory_growth"));
+    const QJsonObject finding = firstFinding(report, "memory_growth");
     QVERIFY2(finding["where"].toString().startsWith("layers."),
              qPrintable(finding["where"].toString()));
     // PyTorch has no peaks of the phases before 2.9, and so no memory at their end.
