@@ -137,10 +137,9 @@ std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
   const std::string listed =
       &command == &app ? "'highwater --help' lists commands and options"
                        : "'highwater " + command.get_name() + " --help' lists its options";
-  const bool lacksProgram =
-      dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr && message.starts_with("COMMAND");
+  const bool lacks = dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr;
   // CLI11 looks for what is missing first, but an unknown option is what was typed wrong.
-  if (dynamic_cast<const CLI::RequiredError*>(&wrong) != nullptr) {
+  if (lacks || dynamic_cast<const CLI::ExtrasError*>(&wrong) != nullptr) {
     const std::vector<std::string> words = command.remaining();
     const auto unknown = std::find_if(words.begin(), words.end(), [](const std::string& word) {
       return word.size() > 1 && word.front() == '-' && word != "--";
@@ -149,7 +148,7 @@ std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
       return "unknown option " + *unknown + suggestion(command) + "; " + listed;
     }
   }
-  if (lacksProgram) {
+  if (lacks && message.starts_with("COMMAND")) {
     return "there is no program to run; give it after --, as in highwater run -- python train.py";
   }
   return message + suggestion(command) + "; " + listed;

@@ -206,6 +206,7 @@ class TestOptions : public QObject {
     row("export a.hw --to b.png --steps 1-2-3", "--steps is \"1-2-3\"");
     row("export a.hw --to b.png --steps 1-2 --from 3", "--from");
     row("report --bogus", "unknown option --bogus");
+    row("run --bogus -- python train.py", "unknown option --bogus; 'highwater run --help'");
     row("export --stpes 3", "unknown option --stpes; did you mean --steps?");
     row("reprot a.hw", "neither a recording nor a command \"reprot\"; did you mean report?");
     row("reprot a.hw --json", "neither a recording nor a command \"reprot\"; did you mean report?");

@@ -52,9 +52,14 @@ for _ in range(4):
         marks = [text for text, in done.log.of("mark")]
         self.assertEqual(marks, ["size = 6", "rate = 1.0", "kind = b",
                                  "size stays: 9 is above its maximum of 8",
-                                 "rate stays: 'x' is not of type float",
+                                 "rate stays: 'x' is not a number",
                                  "kind stays: 'c' is none of 'a', 'b'",
                                  "other stays: the script has no such knob"])
+
+    def test_a_value_that_no_knob_has_is_said_once(self):
+        done = self.run_with("odd = object()\nfor _ in range(2): print(highwater.knob('odd', odd) is odd); train()", {})
+        self.assertEqual(done.out.split(), ["True", "True"], done.err)
+        self.assertEqual(done.err.count("knob 'odd' cannot be shown: its value, bounds and choices must be numbers"), 1)
 
     def test_a_knob_from_before_the_training_is_declared(self):
         done = run(code("""

@@ -13,6 +13,7 @@ from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
 _MOST_PROBLEMS = 10
 _MOST_LETTERS = 200
+_TYPES = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
 
 def _short(value, text=repr) -> str:
@@ -107,8 +108,8 @@ class Knobs:
         facts = {key: each for key, each in {"name": name, **knob}.items() if each is not None}
         try:
             problem = self._training.probe.add_knob(json.dumps(facts)) if isinstance(name, str) else "its name is no text"
-        except Exception as error:  # of values that are no numbers, lists or texts
-            problem = str(error) or repr(error)
+        except Exception:  # of values that have no form in JSON, as tensors
+            problem = "its value, bounds and choices must be numbers, True or False, or texts"
         if problem:
             self._tell_problem(f"knob {_short(name)} cannot be shown: {_short(problem, str)}")
 
@@ -126,7 +127,7 @@ class Knobs:
         if choices is not None:
             return "" if value in choices else f"{value!r} is none of {', '.join(map(repr, choices))}"
         if not _has_type_of(value, knob["value"]):
-            return f"{value!r} is not of type {type(knob['value']).__name__}"
+            return f"{value!r} is not {_TYPES.get(type(knob['value']), 'of its type')}"
         if least is not None and value < least:
             return f"{value!r} is below its minimum of {least!r}"
         if most is not None and value > most:
