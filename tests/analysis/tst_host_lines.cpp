@@ -91,6 +91,17 @@ class TestHostLines : public QObject {
     QCOMPARE(lines[0].site.line, std::string("train.py:30"));
     QCOMPARE(lines[0].share, 1.0);
   }
+
+  void fewSamplesNameNoLineByChance() {
+    const auto isNamed = [](std::uint64_t samples, std::uint64_t all) {
+      return standsOut({.site = {}, .samples = samples, .share = double(samples) / double(all)});
+    };
+    // By a table of the binomial distribution: P(X >= 2 of 4) = 0.052 at p = 0.1, of 5: 0.081.
+    QVERIFY(isNamed(2, 2) && isNamed(2, 3) && isNamed(2, 4) && !isNamed(2, 5) && isNamed(3, 5));
+    // P(X >= 3 of 12) = 0.111, P(X >= 4 of 12) = 0.026
+    QVERIFY(!isNamed(1, 1) && !isNamed(3, 12) && isNamed(4, 12));
+    QVERIFY(!isNamed(200, 1000) && isNamed(250, 1000));
+  }
 };
 
 HIGHWATER_TEST(TestHostLines, QCoreApplication)

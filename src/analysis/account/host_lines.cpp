@@ -1,6 +1,7 @@
 #include "analysis/account/host_lines.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string>
 #include <tuple>
@@ -46,6 +47,22 @@ std::vector<HostLine> hostLines(const LiveStore& store, std::span<const TimeRang
   std::stable_sort(lines.begin(), lines.end(),
                    [](const HostLine& a, const HostLine& b) { return a.samples > b.samples; });
   return lines;
+}
+
+bool standsOut(const HostLine& line) {
+  constexpr double kLeastShare = 0.25, kSmallShare = 0.1, kMostChance = 0.06;
+  // Of more samples, a quarter is too many for chance.
+  constexpr double kManySamples = 20;
+  if (line.share < kLeastShare) return false;
+  const double all = std::round(static_cast<double>(line.samples) / line.share);
+  if (all >= kManySamples) return true;
+  double fewer = 0, chance = std::pow(1 - kSmallShare, all);
+  for (std::uint64_t i = 0; i < line.samples; ++i) {
+    fewer += chance;
+    const auto had = static_cast<double>(i);
+    chance *= (all - had) / (had + 1) * kSmallShare / (1 - kSmallShare);
+  }
+  return 1 - fewer <= kMostChance;
 }
 
 }  // namespace highwater::analysis

@@ -30,4 +30,8 @@ using HostSampleFilter = std::function<bool(const events::HostSample&)>;
                                               std::span<const TimeRange> ranges,
                                               const HostSampleFilter& counts = {});
 
+/// Whether a line has enough of the samples to be named: a quarter, and so many that a line with a
+/// tenth of the work would get them in at most 6 % of the runs (binomial distribution).
+[[nodiscard]] bool standsOut(const HostLine& line);
+
 }  // namespace highwater::analysis

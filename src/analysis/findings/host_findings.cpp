@@ -122,11 +122,6 @@ Assembly assemblyOf(const CheckedSteps& steps) {
   return {waits.size(), medianOf(assembly), medianOf(idle), medianOf(waits)};
 }
 
-/// The least share of the host samples of some work, 0 to 1, that its line must have to be named,
-/// and the fewest samples.
-constexpr double kLeastLineShare = 0.25;
-constexpr std::uint64_t kLeastLineSamples = 3;
-
 /// nameHostLines() of the spans of the steps that `in` holds for.
 void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
                Finding& finding) {
@@ -493,8 +488,7 @@ void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
   const std::string lag = lags ? "or up to " + lags->text + " before " : "";
   for (const HostLine& each : hostLines(steps.store, ranges)) {
-    const bool isClear = each.share >= kLeastLineShare && each.samples >= kLeastLineSamples;
-    if (!isClear || each.site.line.empty()) continue;
+    if (each.site.line.empty() || !standsOut(each)) continue;
     if (text.empty()) {
       finding.line = each.site.line;
       source = each.site.text;
