@@ -3,7 +3,9 @@
 #include <random>
 
 #include "analysis/account/time_account.h"
+#include "analysis/run_summary.h"
 #include "core/names.h"
+#include "core/units.h"
 #include "step_events.h"
 #include "support/test_program.h"
 
@@ -237,6 +239,65 @@ class TestTimeAccount : public QObject {
           atNs = span.endNs;
         });
         QCOMPARE(atNs, range.endNs);
+      }
+    }
+  }
+
+  /// The key figures, which the window counts as events come, and the account are of one run.
+  void theSummaryAddsUpTheSame() {
+    for (std::uint32_t seed = 0; seed < 100; ++seed) {
+      std::mt19937 random(seed);
+      SmallRun run;
+      std::uint32_t number = 0;
+      std::int64_t endNs = 0;
+      const auto work = [&](std::int64_t beginNs, std::int64_t ns) {
+        fill(random, ns, 15, [&](auto atNs, auto length) {
+          run.phase(beginNs + atNs, std::min(length, ns - atNs),
+                    static_cast<Phase>(1 + random() % 6));
+        });
+        fill(random, ns, 9, [&](auto atNs, auto length) {
+          length = std::min(length, ns - atNs);
+          if (random() % 3 == 0) {
+            run.fallback(beginNs + atNs, length, std::min<std::int64_t>(length, random() % 8));
+          } else {
+            run.wait(beginNs + atNs, length);
+          }
+        });
+      };
+      fill(random, 600, 60, [&](auto ns, auto length) {
+        work(endNs, ns - endNs);  // between two steps
+        run.step(++number, ns, length);
+        work(ns, length);
+        endNs = ns + length;
+      });
+      run.end(endNs);
+      const LiveStore& store = run.applied();
+      for (const TimeRange range : {wholeRun(store), TimeRange{150, 420}}) {
+        const RunSummary summary = summarize(store, range);
+        if (summary.steps == 0) continue;
+        const TimeAccount account = accountTime(store, withoutCutSteps(store, range));
+        const auto msOf = [&](auto&& is) {
+          return toMs(account.nsWhere([&](const AccountRow& row) {
+            return row.part.region == Region::Step && is(row);
+          }));
+        };
+        const auto isOfFallback = [](const AccountRow& row) { return row.op == kRenorm; };
+        const auto isWait = [&](const AccountRow& row) {
+          return row.activity == Activity::Wait && !isOfFallback(row);
+        };
+        const QString place = QString("seed %1").arg(seed);
+        const auto isSame = [](double a, double b) { return std::abs(a - b) < 1e-9; };
+        QVERIFY2(isSame(summary.stepsMs, msOf([](const AccountRow&) { return true; })),
+                 qPrintable(place));
+        QVERIFY2(isSame(summary.unplannedSyncMs + summary.plannedSyncMs, msOf(isWait)),
+                 qPrintable(place));
+        QVERIFY2(isSame(summary.fallbackMs, msOf(isOfFallback)), qPrintable(place));
+        for (std::size_t phase = 1; phase < summary.phaseMs.size(); ++phase) {
+          const double ms = msOf([phase](const AccountRow& row) {
+            return static_cast<std::size_t>(row.part.phase) == phase;
+          });
+          QVERIFY2(isSame(summary.phaseMs.at(phase), ms), qPrintable(place));
+        }
       }
     }
   }
