@@ -277,9 +277,8 @@ class TestTimeAccount : public QObject {
         if (summary.steps == 0) continue;
         const TimeAccount account = accountTime(store, withoutCutSteps(store, range));
         const auto msOf = [&](auto&& is) {
-          return toMs(account.nsWhere([&](const AccountRow& row) {
-            return row.part.region == Region::Step && is(row);
-          }));
+          return toMs(account.nsWhere(
+              [&](const AccountRow& row) { return row.part.region == Region::Step && is(row); }));
         };
         const auto isOfFallback = [](const AccountRow& row) { return row.op == kRenorm; };
         const auto isWait = [&](const AccountRow& row) {

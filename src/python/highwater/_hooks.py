@@ -160,7 +160,7 @@ class Hooks:
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         if sys.version_info < (3, 13):  # see native/host_sampler.h
-            training.note_sign("samples_lag", "", "5 ms")
+            training.note_sign("samples_lag", "", "6 ms")
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         missed = probe.watch_waiting_calls(self._torch)

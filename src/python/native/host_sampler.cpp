@@ -17,6 +17,9 @@ std::atomic<HostSampler*> sampling{nullptr};
 
 // Passing the GIL takes 5 ms, unless a call into C keeps it; the end of a script waits no longer.
 constexpr std::chrono::milliseconds kPassedWithin{100};
+// A training that calls ops comes back from one sooner, and notices the call itself: for nothing.
+// Passing the GIL costs it two switches of threads.
+constexpr std::chrono::milliseconds kNoticedWithin{1};
 
 }  // namespace
 
@@ -48,6 +51,7 @@ void HostSampler::passWhenAsked() {
   while (!isStopping_) {
     wake_.wait(lock, [this] { return isToPass_ || isStopping_; });
     if (!std::exchange(isToPass_, false)) continue;
+    if (wake_.wait_for(lock, kNoticedWithin, [this] { return isStopping_; }) || !isAsked_) continue;
     lock.unlock();
     passGil();
     lock.lock();

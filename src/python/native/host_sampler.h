@@ -25,15 +25,15 @@ inline constexpr std::uint32_t kDefaultHostSampleHz = 25, kMostHostSampleHz = 20
 /// of Python, and finds them half changed.
 ///
 /// Before Python 3.13 the main thread notices a call that another thread asks for only after it has
-/// waited for the GIL. It does so at each op; where it does not, a thread of ours that takes the
-/// GIL and gives it back makes it wait, after 5 ms of Python code. That thread holds the GIL for a
-/// microsecond, runs nothing, and is waited for by nobody: a call into C may keep the GIL, and the
-/// interpreter may end.
+/// waited for the GIL. It does so at each op; where it comes to none within a millisecond, a thread
+/// of ours that takes the GIL and gives it back makes it wait, after 5 ms of Python code. That
+/// thread holds the GIL for a microsecond, runs nothing, and is waited for by nobody: a call into C
+/// may keep the GIL, and the interpreter may end.
 ///
 /// The price: a call into C is sampled at its end. So each moment that was asked for is recorded
 /// then, with its own time. And Python looks for calls of ours at calls, at the begin of functions
 /// and at the end of loops: an operator of C that takes long, such as a @ b on the CPU, has its
-/// time at the next of these, mostly on the same line; before 3.13 so have the last 5 ms before an
+/// time at the next of these, mostly on the same line; before 3.13 so have the last 6 ms before an
 /// op. A moment that was asked for before a copy to the device has the line of that copy; one
 /// before any other wait has none.
 class HostSampler {
