@@ -77,13 +77,16 @@ std::string findingsText(const Findings& findings, std::size_t width) {
                 std::to_string(analysis::kLeastSteps) + " more are needed");
   }
   std::string lines;
+  if (!findings.verdict.text.empty()) {
+    lines = hangingText("", plainText(findings.verdict.text), 2, width) + '\n';
+  }
   if (!findings.found.empty()) {
-    lines = "Findings\n";
+    lines += "Findings\n";
   } else if (findings.unobserved) {
-    lines = none(" about memory; waits and fallbacks were not looked for (level off)");
+    lines += none(" about memory; waits and fallbacks were not looked for (level off)");
   } else {
-    lines = none(" in " + std::to_string(findings.steps) + " steps" +
-                 (findings.ofRange ? "" : " (without warm-up, the first)"));
+    lines += none(" in " + std::to_string(findings.steps) + " steps" +
+                  (findings.ofRange ? "" : " (without warm-up, the first)"));
   }
   int number = 0;
   for (const Finding& finding : findings.found) {
@@ -118,6 +121,8 @@ void addFindings(const Findings& findings, QJsonObject& report) {
                                 {"count", static_cast<qint64>(each.count)},
                                 {"cost_ms_per_step", each.costMs}});
   }
+  report["verdict"] = QJsonObject{{"bottleneck", text(bottleneckKey(findings.verdict.bottleneck))},
+                                  {"text", text(findings.verdict.text)}};
   report["observed"] = !findings.unobserved;
   report["judged_steps"] = static_cast<qint64>(findings.steps);
   report["step_noise_ms"] = findings.noiseMs;

@@ -196,7 +196,12 @@ class TestIdleEstimate : public QObject {
     std::mt19937 random(11);
     for (int round = 0; round < 500; ++round) {
       const QueueModel model = randomRun(random, 8, /*spans=*/false, commitAfter);
-      const IdleSummary idle = idleOf(model.batch(), known);
+      OwnedBatch batch = model.batch();
+      if (round % 5 == 0) {  // a run that never waits, or only at its end
+        batch.fallbacks.clear();
+        batch.syncPoints.erase(batch.syncPoints.begin(), batch.syncPoints.end() - round % 2);
+      }
+      const IdleSummary idle = idleOf(batch, known);
       for (std::size_t i = 0; i < idle.steps.size(); ++i) {
         const StepIdle& step = idle.steps[i];
         const double truth = trueIdleMs(model, i + 1);

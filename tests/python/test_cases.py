@@ -19,6 +19,7 @@ Of each program that ends well, what was recorded of its waits must be the simul
 ledger. What a case says of time (by_time) is wrong where other programs have the machine's cores, as the simulated
 device works on them: of these a tenth may be wrong, of the others none.
 """
+import bisect
 import json
 import os
 import re
@@ -86,13 +87,53 @@ def wrong_waits(recording, ledger):
         yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
 
 
+def wrong_idle_time(report, recording, ledger):
+    """Says by how much the device's true idle time in the steps lies out of the bounds that the report gives, and
+    whether its verdict is wrong by it."""
+    idle = report["idle_estimate"]
+    with open(ledger, encoding="utf-8") as file:
+        events = [json.loads(line) for line in file if '"drain"' in line or '"kernel"' in line]
+    drains = [each for each in events if each["event"] == "drain" and each["cause"] not in NO_WAITS]
+    db = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
+    try:
+        last_wait, = db.execute("SELECT max(end) FROM (SELECT begin_ms + duration_ms AS end FROM sync_points UNION ALL "
+                                "SELECT begin_ms + wait_ms FROM fallbacks)").fetchone()
+        begins = dict(db.execute("SELECT step, begin_ms FROM steps"))
+    finally:
+        db.close()
+    if not idle or not drains or last_wait is None:
+        return
+    zero_ns = drains[-1]["return_ns"] - last_wait * 1e6
+    kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6)
+               for each in events if each["event"] == "kernel"]
+    steps = [(begins[each["step"]], begins[each["step"]] + each["step_ms"], each) for each in idle["per_step"]]
+    busy = sum(max(0, min(end, to_ms) - max(start, from_ms))
+               for from_ms, to_ms, _ in steps for start, end in overlapping(kernels, from_ms, to_ms))
+    true = sum(to_ms - from_ms for from_ms, to_ms, _ in steps) - busy
+    low, high = (sum(each[key] for _, _, each in steps) for key in ("low_ms", "high_ms"))
+    most_off = 0.02 * (true + busy) + 0.1 * len(steps)
+    if not low - most_off <= true <= high + most_off:
+        yield f"idle {true:.1f} of {true + busy:.1f} ms in {len(steps)} steps, by the report {low:.1f} to {high:.1f} ms"
+    verdict, busy_share = report["verdict"], busy / (true + busy)
+    # The report judges by an estimate, from a share of 0.8 on.
+    if (verdict["bottleneck"] == "device" and busy_share < 0.7) or \
+            (verdict["bottleneck"] in ("host", "turns") and busy_share > 0.9):
+        yield f"busy for {100 * busy_share:.0f} % of a step: {verdict['text']}"
+
+
+def overlapping(spans, from_ms, to_ms):
+    """Those of sorted, disjoint spans that overlap a range."""
+    first = max(bisect.bisect_left(spans, (from_ms,)) - 1, 0)
+    return spans[first:bisect.bisect_left(spans, (to_ms,))]
+
+
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
 class Cases(Recording):
     judged, wrong_by_time = 0, []
 
     def test_z_most_are_right(self):
         """After the others, by its name."""
-        self.assertLessEqual(10 * len(self.wrong_by_time), max(self.judged, 10), self.wrong_by_time)
+        self.assertLessEqual(10 * len(self.wrong_by_time), max(self.judged, 10), "\n".join(self.wrong_by_time))
 
     def run_program(self, arguments, variables, folder, alone):
         """Records `python <arguments>`. Returns its exit code and all that was written to stderr."""
@@ -111,6 +152,13 @@ class Cases(Recording):
     def report_as(self, *options):
         return subprocess.run([PROGRAM, "report", *options, self.path], env=environment(COLUMNS="200"), text=True,
                               capture_output=True, timeout=LIMIT, check=False).stdout
+
+    def check_idle_time(self, report, ledger):
+        """Where the simulated device waits for a core, it is idle while the script waits for it."""
+        wrong = list(wrong_idle_time(report, self.path, ledger))
+        Cases.judged += 1
+        if wrong:
+            Cases.wrong_by_time.append(f"{self.id()}: {wrong}")
 
     def wrong(self, folder, case):
         """What is wrong with the report of a case: a line each."""
@@ -132,6 +180,8 @@ class Cases(Recording):
             yield f"there is no report: {said}"
             return
         report = json.loads(text)
+        if code == 0:
+            self.check_idle_time(report, ledger)
         if report["steps"] != case.get("steps", report["steps"]):
             yield f"{report['steps']} steps"
         batch = case.get("samples_a_step", 0)

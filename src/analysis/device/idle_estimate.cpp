@@ -89,16 +89,19 @@ class IdleEstimation::Estimator {
         steps_(timeline.last - timeline.first),
         ends_(store, timeline.host, timeline.first, timeline.last),
         rules_(store, ends_, medianSpanNs(store)),
+        host_(timeline.host),
         walk_(timeline.host) {}
   // The rules refer to the ends.
   Estimator(const Estimator&) = delete;
   Estimator& operator=(const Estimator&) = delete;
 
-  /// Looks at the next stretches. Returns whether there are more.
+  /// Looks at the next stretches, at last at what lies in none. Returns whether there are more.
   bool advance() {
-    return walk_.forNext(StretchWalk::kSpansAPart, [this](const Stretch& stretch) {
+    const bool more = walk_.forNext(StretchWalk::kSpansAPart, [this](const Stretch& stretch) {
       rules_.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
     });
+    if (!more) noteOpenEnds();
+    return more;
   }
 
   /// What was noted of the step of a row. Precondition: the row is in the timeline.
@@ -111,11 +114,23 @@ class IdleEstimation::Estimator {
     step.byCause[static_cast<std::size_t>(causeOf(span.work, knowsPasses_))] += idle;
   }
 
+  /// What the host did before the first drain, and after the last one: nothing tells when the
+  /// device worked there.
+  void noteOpenEnds() {
+    const auto& [work, drains] = host_;
+    for (const HostSpan& span : work) {
+      const bool isOpen = drains.empty() || span.beginNs < drains.front().beginNs ||
+                          span.beginNs >= drains.back().endNs;
+      if (isOpen) note(span, {0, 0, toMs(span.ns())});
+    }
+  }
+
   bool knowsPasses_;
   std::size_t firstRow_;
   std::vector<StepIdle> steps_;
   DeviceEnds ends_;
   IdleRules rules_;
+  const HostTimeline& host_;
   StretchWalk walk_;
 };
 

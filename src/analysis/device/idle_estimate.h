@@ -78,6 +78,8 @@ struct IdleSummary {
 ///   - After the last op of a step the device works until the end of the step's device span, which
 ///     is exact, or until the end of a wait that is not near zero. If there is neither, the run's
 ///     median span is assumed.
+///   - Before the first drain and after the last one nothing tells when the device worked: it may
+///     have been idle all the time. The estimate takes none of it.
 /// These are the rules for a device that begins queued work at once (WorkStart::kEager). Where
 /// it is deferred, the device is probably idle from a drain to the next commit, while the host
 /// queues ops and after the last one: until the wait, or until the end of a step with a device

@@ -367,7 +367,7 @@ struct FindingsCheck::Parts {
   std::optional<GainAccount> gains;  ///< made with the medians, by the first part
   HostBoundRule hostBound;
   std::size_t nextRule = 0;
-  bool done = false;
+  bool isJudged = false, done = false;
 
   explicit Parts(const LiveStore& of) : store(of) {}
 
@@ -393,6 +393,11 @@ struct FindingsCheck::Parts {
       return;
     }
     ++nextRule;
+  }
+
+  void judge() {
+    findings.verdict = verdictOn({store, first, records(), medianMs, *gains, ofRange});
+    isJudged = true;
   }
 
   /// See Findings::gainOfAllMs.
@@ -519,6 +524,8 @@ void FindingsCheck::advance() {
     parts_->measureSteps();
   } else if (parts_->nextRule < kRules.size()) {
     parts_->applyNextRule();
+  } else if (!parts_->isJudged) {
+    parts_->judge();
   } else if (!parts_->gains->advance(parts_->findings)) {
     parts_->finish();
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/device/gain_estimate.h"
+#include "analysis/findings/verdict.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 
@@ -115,6 +116,7 @@ struct Findings {
   /// gains, if each would only move the wait to the next. At most what they wait for together.
   /// Empty where it is unknown.
   std::optional<Gain> gainOfAllMs;
+  Verdict verdict;
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;

@@ -285,6 +285,9 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
     each->hide();
     all->addWidget(each);
   }
+  verdict_ = plainLabel(this, "title");
+  verdict_->setObjectName(QStringLiteral("verdict"));
+  all->addWidget(verdict_);
   emptyTitle_ = plainLabel(this, "title");
   emptyTitle_->setText(tr("No findings"));
   all->addWidget(emptyTitle_);
@@ -335,6 +338,8 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
   for (std::size_t i = 0; i < count; ++i) {
     cards_[i]->showFinding(findings.found[i]);
   }
+  verdict_->setText(text(findings.verdict.text));
+  verdict_->setVisible(!findings.verdict.text.empty());
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
   emptyTitle_->setText(findings.unobserved ? tr("No findings about memory") : tr("No findings"));

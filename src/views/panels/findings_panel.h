@@ -61,7 +61,8 @@ class FindingCard final : public QFrame {
 /// what is gone. A change within the noise is said to be so.
 [[nodiscard]] QStringList changeLines(const analysis::RunChange& change);
 
-/// The findings of a run as cards, worst first, and below them the accepted fallbacks.
+/// Who is the bottleneck of a run, its findings as cards, worst first, and below them the accepted
+/// fallbacks.
 class FindingsPanel final : public QWidget {
   Q_OBJECT
 
@@ -95,7 +96,7 @@ class FindingsPanel final : public QWidget {
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
 
   QVBoxLayout *column_, *acceptedColumn_;
-  QLabel *endTitle_, *endText_, *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
+  QLabel *endTitle_, *endText_, *verdict_, *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
   QWidget* changesBox_;
   QList<QStringList> changes_;  ///< the lines that are shown
   QWidget* acceptedBox_;
