@@ -59,6 +59,10 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("trained_in_turn"), {})
         self.assertEqual(self.signs("two_optimizers"), {})
 
+    def test_gradients_are_not_read_while_other_threads_compute_some(self):
+        """Their backward changes them without the GIL: who reads them meanwhile may crash the script."""
+        self.assertNotIn("unused_gradients", self.signs("teacher_and_thread"))
+
     def test_a_teacher_is_part_of_the_step(self):
         """Once its gradients were seen, it is no evaluation, though it was put in eval()."""
         self.assertEqual(self.watched("teacher").phases()[-4:], ["forward", "forward", "backward", "optimizer_step"])

@@ -45,14 +45,22 @@ class UnusedGradients:
         self._found: _Suspect | None = None
         self._was_training = True
         self._has_told = False
+        self._others_train = False
 
     @property
     def share(self) -> float:
         """Of the parameters that have gradients, by their elements."""
         return self._found.share if self._found is not None else 0.0
 
+    def others_train(self) -> None:
+        """Another thread calls a model with gradients. A backward there changes `.grad` without the GIL, and who reads
+        it meanwhile may get a tensor that is freed: nothing is looked for any more."""
+        self._others_train = True
+
     def after_step(self, steps: int, names) -> None:
         """An optimizer has stepped as number `steps`; `names` knows the models that were called."""
+        if self._others_train:
+            return
         try:
             if self._suspect is not None:
                 suspect, self._suspect = self._suspect, None
@@ -83,6 +91,9 @@ class UnusedGradients:
         for module in names.called():
             missed, whole, first = 0, True, None
             for parameter in module.parameters():
+                # Python changes threads at none of these reads.
+                if self._others_train:
+                    return None
                 if not parameter.requires_grad or not parameter.is_leaf or parameter.grad is None:
                     continue
                 is_used = id(parameter) in used
@@ -98,8 +109,11 @@ class UnusedGradients:
                 unused.append((missed, whole, module, first))
         # Where an optimizer's parameters are in no model that is called, or none of a model's are, gradients are copied
         # by hand: to master weights, or to a shared model.
-        if not unused or any(parameter.grad is not None and at not in seen for at, parameter in used.items()):
+        if not unused:
             return None
+        for at, parameter in used.items():
+            if self._others_train or (parameter.grad is not None and at not in seen):
+                return None
         share = sum(missed for missed, *_ in unused) / elements
         if not _LEAST_SHARE <= share < 1:
             return None

@@ -170,13 +170,17 @@ class Training(StepListener):
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
         if self._backwards or self._is_faking():
             return b""
+        evaluates = self._evaluates
         if root.parameters:  # a loss has no mode of its own
             trains = module.training or self._unused_gradients.are_of(module)
-            self._evaluates = not (trains and self.torch.is_grad_enabled())
-            if not self._evaluates and self._unused_gradients.awaits_call_of(module):
-                self.note_sign("unused_gradients", line_of_user(), class_of(module), self._unused_gradients.share)
+            evaluates = not (trains and self.torch.is_grad_enabled())
         if not self._is_training_thread():
-            return _EVALUATION if self._evaluates else _FORWARD
+            if not evaluates:
+                self._unused_gradients.others_train()
+            return _EVALUATION if evaluates else _FORWARD
+        self._evaluates = evaluates
+        if root.parameters and not evaluates and self._unused_gradients.awaits_call_of(module):
+            self.note_sign("unused_gradients", line_of_user(), class_of(module), self._unused_gradients.share)
         self._heal()
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
