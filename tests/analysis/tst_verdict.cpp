@@ -55,7 +55,7 @@ class TestVerdict : public QObject {
     batch.deviceSpans.clear();
     const Verdict verdict = verdictOf(batch);
     QCOMPARE(verdict.bottleneck, Bottleneck::kHost);
-    QVERIFY2(verdict.text.find("the device keeps up with it") != std::string::npos,
+    QVERIFY2(verdict.text.find("it waits for the device for ") != std::string::npos,
              verdict.text.c_str());
   }
 

@@ -252,6 +252,21 @@ std::uint64_t numbersAPosition(const LiveStore& store, const OutOfMemoryNumbers&
   return count >= kLeastWords && !isScores ? count : 0;
 }
 
+/// The forward passes of the step in which a script ended, where no backward came after any of
+/// them; 0 where one did.
+std::uint64_t forwardsWithoutBackward(const LiveStore& store) {
+  const auto& steps = store.steps().records;
+  const std::int64_t fromNs =
+      steps.empty() ? 0 : steps.back().begin_ns() + steps.back().duration_ns();
+  std::uint64_t forwards = 0;
+  for (const events::PhaseSpan& each : store.phases()) {
+    if (each.begin_ns() < fromNs) continue;
+    if (each.phase() == events::Phase::Backward) return 0;
+    forwards += each.phase() == events::Phase::Forward ? 1 : 0;
+  }
+  return forwards;
+}
+
 std::string outOfMemoryAdvice(const LiveStore& store) {
   if (endedInFirstOptimizerStep(store)) {
     const std::string weights = weightsText(*store.run());
@@ -270,6 +285,13 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
     }
     return "keep the results on the CPU (outputs.cpu()) or only their sums, and give the "
            "evaluation's loader fewer samples at once; the batch of the training fits";
+  }
+  // Two are common: of a generator and a discriminator, or of a pair.
+  if (const std::uint64_t forwards = forwardsWithoutBackward(store); forwards > 2) {
+    return "the step calls the model " + std::to_string(forwards) +
+           " times with gradients before its backward, and each call keeps what its backward "
+           "needs: call backward() on each loss as soon as it is there, in place of one for their "
+           "sum (the gradients add up to the same); else a smaller batch";
   }
   if (isLongest(store)) {
     return "a few long samples need this much: cut them to a maximum length, or put samples of "

@@ -152,11 +152,13 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 /// batch, in ns. Costs one walk over the named spans.
 [[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
-[[nodiscard]] std::string loaderAdvice(const LiveStore& store);
+/// `loadMs`: what loading takes, in ms a step.
+[[nodiscard]] std::string loaderAdvice(const LiveStore& store, double loadMs);
 /// Names in a finding the lines at which the host worked, in the spans of a range that `in` holds
-/// for, if host samples tell, and begins its advice with the first of them.
-void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
-                   const std::function<bool(const AccountSpan&)>& in, Finding& finding);
+/// for, if host samples tell, and begins its advice with the first of them. Returns the share of
+/// the samples, 0 to 1, at a line that can be left out as it is; 0: it is not known of any.
+double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
+                     const std::function<bool(const AccountSpan&)>& in, Finding& finding);
 /// How many times as long the last quarter of the steps takes as the first, by their medians.
 [[nodiscard]] double slowingOf(const CheckedSteps& steps);
 /// From this on the steps become slower.

@@ -123,9 +123,9 @@ Assembly assemblyOf(const CheckedSteps& steps) {
 }
 
 /// nameHostLines() of the spans of the steps that `in` holds for.
-void nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
-               Finding& finding) {
-  nameHostLines(
+double nameLines(const CheckedSteps& steps, const std::function<bool(const AccountSpan&)>& in,
+                 Finding& finding) {
+  return nameHostLines(
       steps, steps.firstToLast(),
       [&in](const AccountSpan& span) { return span.part.region == Region::Step && in(span); },
       finding);
@@ -148,7 +148,8 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
                      ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
                      std::to_string(assembly.steps) +
                      " steps; an estimate: step time minus device span" + idleText(idle) + ')';
-  finding.advice = steps.store.ownScript() ? loaderAdvice(steps.store) : kBatchAdvice;
+  finding.advice =
+      steps.store.ownScript() ? loaderAdvice(steps.store, assembly.assemblyMs) : kBatchAdvice;
   nameLines(steps, inPhase(events::Phase::BatchAssembly), finding);
   Fix fix;
   fix.remove(HostWork::BatchAssembly);
@@ -356,9 +357,9 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
     finding.evidence = more + "the host waits for the device for " + formatMs(toMs(waitsNs)) +
                        " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
     finding.advice = advice;
-    nameLines(steps, in, finding);
+    const double share = nameLines(steps, in, finding);
     // The device may be nearly as slow: then little is gained.
-    steps.gains.add(findings, std::move(finding), Gain{0, ms / 2, ms});
+    steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * ms, ms});
   };
   const double leastMs = kLeastIdleShare * steps.perStepMs(allNs);
   using events::Phase;
@@ -368,7 +369,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const bool script = steps.store.ownScript();
   if (loadMs >= leastMs) {
     add(loadMs, std::string(phaseName(Phase::BatchAssembly)), "batch assembly takes", "",
-        script ? loaderAdvice(steps.store) : kBatchAdvice, inPhase(Phase::BatchAssembly));
+        script ? loaderAdvice(steps.store, loadMs) : kBatchAdvice, inPhase(Phase::BatchAssembly));
   }
   if (own.ms >= leastMs) {
     add(own.ms, own.where, "work outside of forward, backward and optimizer takes",
@@ -415,15 +416,15 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
   finding.evidence = "a step takes " + formatMs(allMs) +
                      " (mean); the device may be busy meanwhile, so the gain is between nothing "
                      "and all of it";
-  finding.advice = loads ? loaderAdvice(steps.store) : own.advice(steps.store);
-  nameLines(
+  finding.advice = loads ? loaderAdvice(steps.store, loadMs) : own.advice(steps.store);
+  const double share = nameLines(
       steps,
       [&](const AccountSpan& span) {
         return loads ? span.part.phase == events::Phase::BatchAssembly : span.part == own.part;
       },
       finding);
   if (finding.line.empty() && !loads) return;
-  steps.gains.add(findings, std::move(finding), Gain{0, costMs / 2, costMs});
+  steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * costMs, costMs});
 }
 
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnWork& own,
@@ -458,7 +459,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   finding.advice = ownWork                   ? own.advice(steps.store)
                    : steps.store.ownScript() ? words->scriptAdvice
                                              : words->advice;
-  if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store);
+  if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store, waitsMs);
   Fix fix = fixOf(idle.cause);
   if (queueing || (ownWork && own.beforeBackward())) fix.attainable = 0.5;
   if (ownWork) {
@@ -472,8 +473,8 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
 
 }  // namespace
 
-void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
-                   const std::function<bool(const AccountSpan&)>& in, Finding& finding) {
+double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
+                     const std::function<bool(const AccountSpan&)>& in, Finding& finding) {
   std::vector<TimeRange> ranges;
   walkAccount(steps.store, range, [&](const AccountSpan& span) {
     if (span.activity != Activity::Work || !in(span)) return;
@@ -484,6 +485,7 @@ void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
     }
   });
   std::string text, source;
+  double firstShare = 0;
   // Before Python 3.13 a call into C may get the samples of what ran before it.
   const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
   const std::string lag = lags ? "or up to " + lags->text + " before " : "";
@@ -492,23 +494,26 @@ void nameHostLines(const CheckedSteps& steps, const TimeRange& range,
     if (text.empty()) {
       finding.line = each.site.line;
       source = each.site.text;
+      firstShare = each.share;
     }
     text += (text.empty() ? "; of its host samples " : ", ") +
             std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
             ") are at " + lag + each.site.line;
     if (!each.site.text.empty()) text += " (" + each.site.text + ')';
   }
-  if (text.empty()) return;
+  if (text.empty()) return 0;
   finding.evidence += text;
   const auto known = std::find_if(
       kLineAdvice.begin(), kLineAdvice.end(),
       [&source](const LineAdvice& each) { return source.find(each.text) != std::string::npos; });
   // Of a data set the DataLoader's settings say more.
   const bool ofBatch = finding.where == phaseName(events::Phase::BatchAssembly);
-  if (!ofBatch && known != kLineAdvice.end()) {
+  const bool isKnown = !ofBatch && known != kLineAdvice.end();
+  if (isKnown) {
     finding.advice = std::string(known->advice) + (known->isAll ? "" : ". Else " + finding.advice);
   }
   finding.advice = "at " + finding.line + ": " + finding.advice;
+  return isKnown && known->isAll ? firstShare : 0;
 }
 
 struct HostBoundRule::Parts {

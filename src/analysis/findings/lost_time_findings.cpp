@@ -442,6 +442,16 @@ void joinLine(const CheckedSteps& steps, events::Phase phase, LostByCaller& call
             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
 }
 
+/// Whether the line of the user's that the reads belong to gives an optimizer a closure:
+/// optimizer.step(closure). L-BFGS reads values to decide how it goes on.
+bool callsWithClosure(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
+  const std::string text = reads.worstSite(steps.store).text;
+  const auto call = text.find("step(");
+  if (phase != events::Phase::OptimizerStep || call == std::string::npos) return false;
+  return text.find("closure", call) != std::string::npos ||
+         text.find("lambda", call) != std::string::npos;
+}
+
 /// What to do about a loop of reads in a phase of a script.
 std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
   // Not of what a closure computes, which the optimizer calls.
@@ -509,6 +519,7 @@ double mostOfLoopMs(const CheckedSteps& steps, const TimeAccount& account, event
 
 void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phase phase,
              const ReadLoop& loop, Findings& findings) {
+  if (callsWithClosure(steps, phase, loop.lost)) return;  // it needs them
   const double loopMs = steps.perStepMs(loop.ns);
   Finding finding = steps.ofTime(FindingKind::SyncPoint, loopMs);
   if (finding.weight < kLeastLostShare) return;

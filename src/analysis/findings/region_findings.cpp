@@ -6,6 +6,7 @@
 
 #include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/named_phases.h"
 #include "core/fallback_advice.h"
 #include "core/units.h"
 
@@ -94,6 +95,19 @@ constexpr std::string_view kGeneratesAdvice =
     "and the "
     "end looked for every few tokens; else keep results on the device, and read them once. Or "
     "evaluate less often";
+/// Of an evaluation that reads far more values than it calls the model.
+constexpr std::string_view kReadsOneByOneAdvice =
+    "values of the model's outputs are read one by one, each of which waits for the device: copy "
+    "the outputs to the CPU once a batch (outputs.cpu(), also of what is computed from them) and "
+    "go "
+    "through them there, or leave fewer of them on the device first";
+/// Of an evaluation without a DataLoader whose own work is not the model's.
+constexpr std::string_view kOwnLoopAdvice =
+    "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
+    "copy what it reads to the CPU once and go through it there; else compute metrics on the "
+    "device and read them once, or do it less often";
+/// More reads a call of the model than generating text takes.
+constexpr std::uint64_t kMostReadsACall = 8;
 /// So many reads a visit are those of a loop over tokens or so.
 constexpr std::uint64_t kLeastReadsOfALoop = 50;
 /// And so many a batch that a loader has fetched.
@@ -194,6 +208,18 @@ std::uint64_t batchesIn(const LiveStore& store, const TimeRange& range) {
   return batches;
 }
 
+/// How many calls of the model the evaluations of a range have.
+std::uint64_t callsIn(const LiveStore& store, const TimeRange& range) {
+  std::uint64_t calls = 0;
+  const SpanIndex& lane = store.namedLane();
+  const std::size_t last = lane.firstFrom(range.endNs);
+  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
+    const events::NamedSpan& span = store.namedSpans()[lane[i].payload];
+    calls += isEvaluation(store, span) && span.continued() == 0 ? 1 : 0;
+  }
+  return calls;
+}
+
 void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
                const std::string& name, Shares shares, const Share& backlog, Findings& findings) {
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
@@ -239,9 +265,14 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     words.title = "most of it waiting for the device";
     if (evaluates) words.advice = kComputesAdvice;
   }
+  const bool readsOneByOne =
+      reads && valuesRead > kMostReadsACall * callsIn(steps.store, account.range);
   if (evaluates && reads && !isEachStep && (taker == Taker::Waits || taker == Taker::OwnWork)) {
-    words.advice = kGeneratesAdvice;
+    words.advice = readsOneByOne ? kReadsOneByOneAdvice : kGeneratesAdvice;
   }
+  const bool isOwn = taker == Taker::OwnWork && !readsAtEnd && !reads;
+  const bool loads = shares[static_cast<std::size_t>(Taker::Loading)].ns > 0;
+  if (evaluates && isOwn && !isEachStep && !loads) words.advice = kOwnLoopAdvice;
   // What it keeps is told there, and makes it slow.
   const bool isFull =
       std::any_of(findings.found.begin(), findings.found.end(), [](const Finding& each) {
@@ -264,7 +295,6 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   finding.advice = words.advice;
   if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;
   const LiveStore& store = steps.store;
-  const bool isOwn = taker == Taker::OwnWork && !readsAtEnd && !reads;
   if (isOwn) {
     nameHostLines(
         steps, account.range,
@@ -277,7 +307,9 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   const bool isNamed = !finding.line.empty();
   const AccountRow& largest = *most->largest;
   finding.where = partText(store, largest.part);
-  if (!isNamed) finding.line = store.callSiteParts(largest.site).line;
+  const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;
+  const std::string waitLine = wait ? store.callSiteParts(wait->site).line : "";
+  if (!isNamed) finding.line = readsOneByOne ? waitLine : store.callSiteParts(largest.site).line;
   // Of the host's own work the place where the model is called is known.
   for (const AccountRow& row : account.rows) {
     if (!finding.line.empty()) break;
@@ -290,9 +322,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     finding.evidence += ", most by " + op;
     finding.advice = std::string(fallbackAdvice(op));
   }
-  if (finding.advice.empty()) finding.advice = loaderAdvice(store);
-  const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;
-  const std::string waitLine = wait ? store.callSiteParts(wait->site).line : "";
+  if (finding.advice.empty()) finding.advice = loaderAdvice(store, steps.perStepMs(ns));
   if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;
   if (!isNamed && !finding.line.empty()) {
     finding.advice = "at " + finding.line + ": " + finding.advice;
@@ -347,6 +377,8 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   for (const auto& [region, name] : kSearched) {
     const bool isGap = region == Region::BetweenSteps;
     if (isGap && !hasLongGaps(steps, range, account.nsIn(region))) continue;
+    // The step in which memory ran out has no end, and comes after the last.
+    if (region == Region::AfterSteps && hasKind(findings, FindingKind::OutOfMemory)) continue;
     addRegion(steps, account, region, name,
               sharesOf(account, [&](const AccountRow& row) { return row.part.region == region; }),
               backlog[{region, kNoId}], findings);

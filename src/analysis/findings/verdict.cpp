@@ -19,6 +19,8 @@ namespace {
 constexpr double kBusyShare = 1 - kLeastIdleShare, kLeastBusyShare = 0.7;
 /// Up to this share of a step, 0 to 1, the host hardly waits.
 constexpr double kHardlyWaits = 0.1;
+/// A device that may be busy for more than this share of a step, 0 to 1, says nothing of the host.
+constexpr double kHardlyBusy = 0.9;
 /// The share of the time, 0 to 1, that steps must have to be what a verdict is about.
 constexpr double kLeastStepsShare = 0.5;
 /// Bounds that are further apart than this share of a step, 0 to 1, tell nothing.
@@ -110,12 +112,14 @@ Verdict verdictOn(const CheckedSteps& steps) {
                          return row.part.region == Region::Step && row.activity == Activity::Wait;
                        })) /
                        stepsNs;
+  const std::string hardlyWaits =
+      "it waits for the device for " + percentText(waits) + " of a step only";
   const std::string waitsText = "the host waits for it for " + percentText(waits) + " of a step";
   const IdleShare idle = idleShareOf(steps);
   if (!idle.isKnown()) {
     if (waits > kHardlyWaits || !keepsUp(steps, stepsNs)) return {};
-    return {Bottleneck::kHost, "The host is the bottleneck, as the device keeps up with it: " +
-                                   waitsText + hostPartText(steps, account, stepsNs) + "."};
+    return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
+                                   hostPartText(steps, account, stepsNs) + "."};
   }
   const std::string busyText =
       "the device is busy for " + rangeText(1 - idle.high, 1 - idle.low) + " of a step";
@@ -126,8 +130,9 @@ Verdict verdictOn(const CheckedSteps& steps) {
                                      "."};
   }
   if (idle.probable >= kLeastIdleShare && waits <= kHardlyWaits) {
-    return {Bottleneck::kHost, "The host is the bottleneck: " + busyText +
-                                   hostPartText(steps, account, stepsNs) + "."};
+    return {Bottleneck::kHost,
+            "The host is the bottleneck: " + (1 - idle.low > kHardlyBusy ? hardlyWaits : busyText) +
+                hostPartText(steps, account, stepsNs) + "."};
   }
   if (idle.probable >= kLeastIdleShare) {
     return {Bottleneck::kTurns, "Host and device take turns: " + both};

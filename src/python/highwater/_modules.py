@@ -18,6 +18,7 @@ class Root:
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
+        self.channels: int | None = None  # see first_channels(); None: not known yet
 
     def call(self, phase: bytes) -> tuple:
         """What `Probe.module_calls` wants to know of a call in a phase: b"" for none."""
@@ -103,8 +104,8 @@ def _paths(top) -> dict[int, bytes]:
 def guess_batch(torch, root: Root, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:
     """The batch size and the sequence length of a model's inputs; 0 where there is none.
 
-    Integers of two dimensions are taken for tokens, floats of three for features of a sequence. The batch
-    comes first, unless the module says otherwise, or only the second size is that of the loader's batch. `root`
+    Integers of two dimensions are taken for tokens, floats of three for features of a sequence, or for its
+    channels where the model begins with a convolution. The batch comes first, unless the module says otherwise, or only the second size is that of the loader's batch. `root`
     remembers which one it was: an epoch's last batch is smaller.
     """
     tensor = _main_input(torch, args, kwargs)
@@ -113,6 +114,8 @@ def guess_batch(torch, root: Root, module, args, kwargs, loader_batch: int = 0) 
     shape = tensor.shape
     is_sequence = len(shape) == (3 if tensor.is_floating_point() else 2)
     length = shape[1] if is_sequence else 0
+    if len(shape) == 3 and is_sequence and length == first_channels(torch, root, module):
+        return shape[0], shape[2]
     if not is_sequence:
         return shape[0], 0
     if loader_batch == shape[0]:
@@ -123,6 +126,16 @@ def guess_batch(torch, root: Root, module, args, kwargs, loader_batch: int = 0) 
     if getattr(module, "batch_first", True) is False or root.batch_second:
         return shape[1], shape[0]
     return shape[0], length
+
+
+def first_channels(torch, root: Root, module) -> int:
+    """The channels that a model's first layer takes where that is a Conv1d, whose input is batch, channels and length
+    (https://docs.pytorch.org/docs/stable/generated/torch.nn.Conv1d.html); else 0."""
+    if root.channels is None:
+        layers = (each for each in module.modules() if next(each.parameters(recurse=False), None) is not None)
+        first = next(layers, None)
+        root.channels = first.in_channels if isinstance(first, torch.nn.Conv1d) else 0
+    return root.channels
 
 
 def _main_input(torch, args, kwargs):
