@@ -65,6 +65,20 @@ class TestFindingsPanel : public QObject {
     QVERIFY(card.asText().contains(QStringLiteral("model.cpp:22")));
   }
 
+  void theVerdictComesFirst() {
+    FindingsPanel panel;
+    const auto* verdict = panel.findChild<QLabel*>(QStringLiteral("verdict"));
+    QVERIFY(verdict && !verdict->isVisibleTo(&panel));
+    Findings findings;
+    findings.steps = 40;
+    findings.verdict.text = "The device is the bottleneck: it is busy for 93 to 99 % of a step.";
+    findings.found = {fallback(0.3)};
+    panel.showFindings(findings, true);
+    QCOMPARE(textsOf(panel).first(), QString::fromStdString(findings.verdict.text));
+    panel.showFindings({}, true);
+    QVERIFY(!verdict->isVisibleTo(&panel));
+  }
+
   void severityHasAWord() {
     QCOMPARE(severityWord(severityOf(fallback(0.3))), QString("major"));
     QCOMPARE(severityWord(severityOf(fallback(0.1))), QString("moderate"));

@@ -338,7 +338,7 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
   for (std::size_t i = 0; i < count; ++i) {
     cards_[i]->showFinding(findings.found[i]);
   }
-  verdict_->setText(text(findings.verdict.text));
+  verdict_->setText(unbroken(text(findings.verdict.text)));
   verdict_->setVisible(!findings.verdict.text.empty());
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
