@@ -6,7 +6,6 @@
 
 #include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
-#include "analysis/named_phases.h"
 #include "core/fallback_advice.h"
 #include "core/units.h"
 
@@ -106,8 +105,9 @@ constexpr std::string_view kOwnLoopAdvice =
     "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
     "copy what it reads to the CPU once and go through it there; else compute metrics on the "
     "device and read them once, or do it less often";
-/// More reads a call of the model than generating text takes.
-constexpr std::uint64_t kMostReadsACall = 8;
+/// A host that works for less than this between two reads, in ns, does not call a model between
+/// them: that queues dozens of ops.
+constexpr std::int64_t kLeastCallNs = 250'000;
 /// So many reads a visit are those of a loop over tokens or so.
 constexpr std::uint64_t kLeastReadsOfALoop = 50;
 /// And so many a batch that a loader has fetched.
@@ -208,18 +208,6 @@ std::uint64_t batchesIn(const LiveStore& store, const TimeRange& range) {
   return batches;
 }
 
-/// How many calls of the model the evaluations of a range have.
-std::uint64_t callsIn(const LiveStore& store, const TimeRange& range) {
-  std::uint64_t calls = 0;
-  const SpanIndex& lane = store.namedLane();
-  const std::size_t last = lane.firstFrom(range.endNs);
-  for (std::size_t i = lane.firstFrom(range.beginNs); i < last; ++i) {
-    const events::NamedSpan& span = store.namedSpans()[lane[i].payload];
-    calls += isEvaluation(store, span) && span.continued() == 0 ? 1 : 0;
-  }
-  return calls;
-}
-
 void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
                const std::string& name, Shares shares, const Share& backlog, Findings& findings) {
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
@@ -265,8 +253,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     words.title = "most of it waiting for the device";
     if (evaluates) words.advice = kComputesAdvice;
   }
-  const bool readsOneByOne =
-      reads && valuesRead > kMostReadsACall * callsIn(steps.store, account.range);
+  const bool readsOneByOne = reads && own.ns < kLeastCallNs * static_cast<std::int64_t>(valuesRead);
   if (evaluates && reads && !isEachStep && (taker == Taker::Waits || taker == Taker::OwnWork)) {
     words.advice = readsOneByOne ? kReadsOneByOneAdvice : kGeneratesAdvice;
   }
