@@ -31,6 +31,9 @@ namespace {
 /// before the window may draw.
 constexpr int kFollowMs = 300;
 constexpr std::int64_t kMostBatchesAtOnce = 64;
+/// A script that is asked to stop ends with its step, unless it saves its model first, or ignores
+/// the interrupt.
+constexpr qint64 kKillOfferedMs = 5000;
 
 /// "train" for "train.py", and no character that a file name must not have.
 QString fileNameFor(const QString& program) {
@@ -363,6 +366,7 @@ void CurrentRun::stop() {
   if (!session_) {
     return;
   }
+  if (session_->state() != Session::State::kStopping) stopping_.start();
   if (sweeps()) {
     // The step in progress is one of the sweep's, which no training needs.
     QTimer::singleShot(session::kSweepStopGrace, session_.get(), [session = session_.get()] {
@@ -372,6 +376,11 @@ void CurrentRun::stop() {
     });
   }
   session_->stop();
+}
+
+bool CurrentRun::mayKill() const {
+  return scriptRuns() && session_->state() == Session::State::kStopping && stopping_.isValid() &&
+         stopping_.hasExpired(kKillOfferedMs);
 }
 
 void CurrentRun::emptyCache() {

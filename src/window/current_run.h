@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QElapsedTimer>
 #include <QObject>
 #include <QTimer>
 #include <filesystem>
@@ -90,6 +91,9 @@ class CurrentRun final : public QObject {
   void pauseOrResume();
   /// Asks the worker to stop. ended() follows when it has. Does nothing without a session.
   void stop();
+  /// Whether the user's program has not ended for some seconds though it was asked to stop: it may
+  /// ignore SIGINT, as what a shell starts in the background does.
+  [[nodiscard]] bool mayKill() const;
   /// Asks the worker to empty the allocator's cache. The answer comes as commandAnswered(). Does
   /// nothing without a session.
   void emptyCache();
@@ -199,6 +203,7 @@ class CurrentRun final : public QObject {
   session::LaunchOptions launched_;  ///< of the worker that runs or ran last
   std::shared_ptr<const session::CheckpointFiles> checkpoint_;  ///< of the training
   session::AbortRecovery recovery_;
+  QElapsedTimer stopping_;                         ///< since the first stop(); not valid before
   std::optional<views::RestartSettings> restart_;  ///< as soon as the worker has stopped
   std::optional<Continuation> continuation_;
   std::optional<Continuation> before_;  ///< the continuation with the settings before a restart

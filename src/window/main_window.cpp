@@ -3,6 +3,7 @@
 
 #include <QApplication>
 #include <QCloseEvent>
+#include <QDialog>
 #include <QFileInfo>
 #include <QGuiApplication>
 #include <QMenu>
@@ -13,6 +14,7 @@
 #include <QStyleHints>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <csignal>
 #include <utility>
 
 #include "core/knobs.h"
@@ -178,7 +180,12 @@ void MainWindow::connectActions() {
     }
   });
   on(actions_->pause, [this] { run_.pauseOrResume(); });
-  on(actions_->stop, [this] { run_.stop(); });
+  on(actions_->stop, [this] {
+    if (!run_.mayKill()) return run_.stop();
+    QDialog* dialog = askToKillScript(this, session::programText(run_.script()->command),
+                                      [this] { run_.signalScript(SIGKILL); });
+    connect(&run_, &CurrentRun::ended, dialog, &QDialog::reject);
+  });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->reload, [this] { reload(); });
@@ -720,7 +727,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (asksBeforeClosing_ && run_.scriptRuns() && run_.live()) {
     event->ignore();
     const QString program = session::programText(run_.script()->command);
-    askToLeaveScript(this, program, [this](ScriptFate fate) {
+    QDialog* dialog = askToLeaveScript(this, program, [this](ScriptFate fate) {
       if (fate == ScriptFate::kStop) {
         connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce,
                 static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::UniqueConnection));
@@ -728,6 +735,11 @@ void MainWindow::closeEvent(QCloseEvent* event) {
       } else {
         closeAtOnce();
       }
+    });
+    // It may end while the question stands there: then there is nothing to ask.
+    connect(&run_, &CurrentRun::ended, dialog, [this, dialog] {
+      dialog->close();
+      QTimer::singleShot(0, this, &MainWindow::closeAtOnce);
     });
     return;
   }

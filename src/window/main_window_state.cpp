@@ -67,6 +67,7 @@ void MainWindow::updateState() {
   actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
                                                                           : tr("Pause"));
   actions_->stop->setEnabled(live && (state != Session::State::kStopping || run_.script()));
+  actions_->stop->setText(run_.mayKill() ? tr("Kill…") : tr("Stop"));
   actions_->emptyCache->setEnabled(training && isTheUsers);
   actions_->open->setEnabled(!live);
   actions_->recentMenu->setEnabled(!live);

@@ -90,8 +90,8 @@ void askToLiftLimit(QWidget* parent, std::function<void(bool lift)> answered) {
   dialog->open();
 }
 
-void askToLeaveScript(QWidget* parent, const QString& program,
-                      std::function<void(ScriptFate fate)> chosen) {
+QDialog* askToLeaveScript(QWidget* parent, const QString& program,
+                          std::function<void(ScriptFate fate)> chosen) {
   auto* dialog =
       new QMessageBox(QMessageBox::Question, tr("Close the window"),
                       tr("%1 is still running.").arg(program), QMessageBox::Cancel, parent);
@@ -111,6 +111,23 @@ void askToLeaveScript(QWidget* parent, const QString& program,
                      if (button == stop) chosen(ScriptFate::kStop);
                    });
   dialog->open();
+  return dialog;
+}
+
+QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<void()> chosen) {
+  auto* dialog = new QMessageBox(QMessageBox::Warning, tr("Kill the program"),
+                                 tr("%1 does not stop.").arg(program), QMessageBox::Cancel, parent);
+  dialog->setObjectName(QStringLiteral("killScriptDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(
+      tr("It was interrupted as by Ctrl+C, and may ignore that or still save its model. Killed, it "
+         "saves nothing more; what was recorded stays."));
+  QPushButton* kill = dialog->addButton(tr("Kill it"), QMessageBox::DestructiveRole);
+  kill->setObjectName(QStringLiteral("killScriptButton"));
+  dialog->setDefaultButton(QMessageBox::Cancel);
+  QObject::connect(kill, &QPushButton::clicked, parent, [chosen = std::move(chosen)] { chosen(); });
+  dialog->open();
+  return dialog;
 }
 
 }  // namespace highwater::window

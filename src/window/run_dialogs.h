@@ -3,6 +3,7 @@
 #include <QString>
 #include <functional>
 
+class QDialog;
 class QWidget;
 
 namespace highwater::window {
@@ -23,8 +24,12 @@ void askToLiftLimit(QWidget* parent, std::function<void(bool lift)> answered);
 /// What becomes of the user's program when the window closes.
 enum class ScriptFate { kRunOn, kStop };
 /// Asks what becomes of `program`, which still runs. Does not block: `chosen` is called later, or
-/// not at all if the user keeps the window open.
-void askToLeaveScript(QWidget* parent, const QString& program,
-                      std::function<void(ScriptFate fate)> chosen);
+/// not at all if the user keeps the window open. The dialog deletes itself.
+QDialog* askToLeaveScript(QWidget* parent, const QString& program,
+                          std::function<void(ScriptFate fate)> chosen);
+
+/// Asks whether to kill `program`, which does not stop. Does not block: `chosen` is called later,
+/// or not at all. The dialog deletes itself.
+QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<void()> chosen);
 
 }  // namespace highwater::window

@@ -1,9 +1,11 @@
 // The real window with a user's own script on the simulated device, offscreen.
 #include <QAction>
 #include <QComboBox>
+#include <QDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
+#include <QPushButton>
 #include <QSlider>
 #include <QStandardPaths>
 #include <QTest>
@@ -141,6 +143,37 @@ class TestScriptWindow : public QObject {
     QVERIFY(!test::isGone(script));
     hands.window.currentRun().signalScript(SIGKILL);
     QTRY_VERIFY_WITH_TIMEOUT(!hands.window.currentRun().scriptRuns(), kWaitMs);
+  }
+
+  void aScriptThatIgnoresStopCanBeKilled() {
+    ScriptHands hands;
+    const QString script = QStringLiteral(
+        "import runpy, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+        "runpy.run_path('" HIGHWATER_SCRIPT "', run_name='__main__')");
+    QVERIFY(hands.runPython({QStringLiteral("-c"), script}).ok());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
+    const auto* stop = hands.find<QAction>("stopAction");
+    QCOMPARE(stop->text(), QString("Stop"));
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(stop->text(), QString("Kill…"), kWaitMs);
+    QCOMPARE(hands.state(), test::Hands::State::kStopping);
+    hands.trigger("stopAction");
+    auto* kill = hands.find<QPushButton>("killScriptButton");
+    QVERIFY(kill && kill->isVisible());
+    hands.click(kill);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
+    QCOMPARE(stop->text(), QString("Stop"));
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.find<QDialog>("killScriptDialog"), kWaitMs);
+  }
+
+  void theQuestionWhetherToCloseEndsWithTheScript() {
+    ScriptHands hands;
+    QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
+    hands.window.close();
+    QVERIFY(hands.window.isVisible() && hands.find<QDialog>("leaveScriptDialog"));
+    hands.run().signalScript(SIGKILL);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), kWaitMs);
   }
 
   void saysWhyNothingCameOfIt() {
