@@ -208,6 +208,26 @@ class TestEndFindings : public QObject {
     QCOMPARE(contains(found.advice, "in parts of the batch or the sequence"), isNamed);
   }
 
+  void aStepMayHoldManyForwardPasses() {
+    for (const bool hasBackward : {false, true}) {
+      LiveStore store = scriptOf(3);
+      const std::int64_t fromNs = endNsOf(store.steps().records.back());
+      test::OwnedBatch batch;
+      for (int i = 0; i < 4; ++i) {
+        batch.phases.emplace_back(fromNs + (2 * i + 1) * kMs, kMs, 4, kTrainingThread,
+                                  events::Phase::Forward);
+      }
+      if (hasBackward) {
+        batch.phases.emplace_back(fromNs + 20 * kMs, kMs, 4, kTrainingThread,
+                                  events::Phase::Backward);
+      }
+      store.apply(batch.view());
+      end(store, RunEnd::Reason::kFailed, kExitFailed, kRefusal);
+      const Finding found = analysis::findProblems(store).found.front();
+      QCOMPARE(contains(found.advice, "calls the model 4 times with gradients"), !hasBackward);
+    }
+  }
+
   void theFirstOptimizerStepMayNotFit() {
     LiveStore store = scriptOf(0);
     RunDescription run = *store.run();

@@ -67,6 +67,10 @@ class Scripts(unittest.TestCase):
         """Once its gradients were seen, it is no evaluation, though it was put in eval()."""
         self.assertEqual(self.watched("teacher").phases()[-4:], ["forward", "forward", "backward", "optimizer_step"])
 
+    def test_a_convolution_takes_channels_before_the_length(self):
+        self.assertEqual([(step.batch, step.length) for step in self.watched("conv1d").steps()],
+                         [(4, 50), (4, 60), (4, 70)])
+
     def test_accumulation(self):
         log = self.watched("accumulation")
         self.assertEqual(log.steps(), plain_steps(4, 4, micro_steps=4))

@@ -105,7 +105,7 @@ constexpr std::string_view kOwnLoopAdvice =
     "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
     "copy what it reads to the CPU once and go through it there; else compute metrics on the "
     "device and read them once, or do it less often";
-/// A host that works for less than this between two reads, in ns, does not call a model between
+/// A host that works for less than this between two waits, in ns, does not call a model between
 /// them: that queues dozens of ops.
 constexpr std::int64_t kLeastCallNs = 250'000;
 /// So many reads a visit are those of a loop over tokens or so.
@@ -253,7 +253,8 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     words.title = "most of it waiting for the device";
     if (evaluates) words.advice = kComputesAdvice;
   }
-  const bool readsOneByOne = reads && own.ns < kLeastCallNs * static_cast<std::int64_t>(valuesRead);
+  const bool readsOneByOne =
+      reads && own.ns < kLeastCallNs * static_cast<std::int64_t>(waits.count);
   if (evaluates && reads && !isEachStep && (taker == Taker::Waits || taker == Taker::OwnWork)) {
     words.advice = readsOneByOne ? kReadsOneByOneAdvice : kGeneratesAdvice;
   }
