@@ -239,10 +239,10 @@ void ScriptProcess::send(int signal) const {
   if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
 }
 
-void ScriptProcess::interruptAll() const {
+void ScriptProcess::signalAll(int signal) const {
   if (!endpoint_) return;
   const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
-  for (const pid_t id : processesWithEnvironment(entry.toStdString())) ::kill(id, SIGINT);
+  for (const pid_t id : processesWithEnvironment(entry.toStdString())) ::kill(id, signal);
 }
 
 Result<void> checkScript(const ScriptOptions& options) {

@@ -71,9 +71,9 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// Sends the program a signal, while it runs.
   void send(int signal) const;
-  /// Sends SIGINT to the program and to what it has started, as a terminal does: a shell script,
+  /// Sends a signal to the program and to what it has started, as a terminal does: a shell script,
   /// for one, does not pass it on. Those that train and have connected are not found.
-  void interruptAll() const;
+  void signalAll(int signal) const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().

@@ -301,7 +301,7 @@ void Session::Private::requestStop() {
     stepsAtStop = facts.position.stepsDone();
     if (!script) stopTimer.start();
   } else if (script) {
-    script->interruptAll();
+    script->signalAll(SIGINT);
   } else {
     forceEnd();
   }
@@ -526,6 +526,14 @@ QStringList Session::lastLines() const {
 
 void Session::signalProgram(int signal) {
   if (d_->script) d_->script->send(signal);
+}
+
+void Session::killProgram() {
+  if (!d_->script || d_->script->hasEnded()) return;
+  // Its connection is open, so its number is still its own.
+  if (d_->hello) ::kill(static_cast<pid_t>(d_->hello->processId), SIGKILL);
+  d_->script->signalAll(SIGKILL);
+  d_->script->send(SIGKILL);
 }
 
 const std::optional<ProcessExit>& Session::programExit() const {

@@ -108,6 +108,8 @@ class Session final : public QObject {
   void stop();
   /// Sends a signal to the user's program; nothing to a worker.
   void signalProgram(int signal);
+  /// Kills the user's program with the processes that it has started, the one that trains included.
+  void killProgram();
   /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
   /// disconnects from an attached worker. Does nothing before start().
   void abort();

@@ -383,6 +383,10 @@ bool CurrentRun::mayKill() const {
          stopping_.hasExpired(kKillOfferedMs);
 }
 
+void CurrentRun::killScript() {
+  if (session_) session_->killProgram();
+}
+
 void CurrentRun::emptyCache() {
   if (session_) {
     session_->request(EmptyCache{});

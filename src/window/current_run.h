@@ -94,6 +94,8 @@ class CurrentRun final : public QObject {
   /// Whether the user's program has not ended for some seconds though it was asked to stop: it may
   /// ignore SIGINT, as what a shell starts in the background does.
   [[nodiscard]] bool mayKill() const;
+  /// Kills the user's program, and what it has started, as a launcher starts the training.
+  void killScript();
   /// Asks the worker to empty the allocator's cache. The answer comes as commandAnswered(). Does
   /// nothing without a session.
   void emptyCache();

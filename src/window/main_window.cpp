@@ -14,7 +14,6 @@
 #include <QStyleHints>
 #include <QVBoxLayout>
 #include <algorithm>
-#include <csignal>
 #include <utility>
 
 #include "core/knobs.h"
@@ -183,7 +182,7 @@ void MainWindow::connectActions() {
   on(actions_->stop, [this] {
     if (!run_.mayKill()) return run_.stop();
     QDialog* dialog = askToKillScript(this, session::programText(run_.script()->command),
-                                      [this] { run_.signalScript(SIGKILL); });
+                                      [this] { run_.killScript(); });
     connect(&run_, &CurrentRun::ended, dialog, &QDialog::reject);
   });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
@@ -737,10 +736,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
       }
     });
     // It may end while the question stands there: then there is nothing to ask.
-    connect(&run_, &CurrentRun::ended, dialog, [this, dialog] {
-      dialog->close();
-      QTimer::singleShot(0, this, &MainWindow::closeAtOnce);
-    });
+    connect(&run_, &CurrentRun::ended, dialog, &QDialog::reject);
     return;
   }
   if (asksBeforeClosing_ && run_.live() && !run_.script()) {
