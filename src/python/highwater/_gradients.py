@@ -59,7 +59,7 @@ class UnusedGradients:
 
     def after_step(self, steps: int, names) -> None:
         """An optimizer has stepped as number `steps`; `names` knows the models that were called."""
-        if self._others_train:
+        if self._others_train:  # a hook of _Suspect stays: a backward may just go through the parameter's hooks
             return
         try:
             if self._suspect is not None:

@@ -339,6 +339,8 @@ class Training(StepListener):
                 self.note_sign(keeps, line_of_user())
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
+        else:
+            self._unused_gradients.others_train()
         self.probe.begin_phase(_BACKWARD)
         return True
 
