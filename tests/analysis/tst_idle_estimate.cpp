@@ -199,7 +199,8 @@ class TestIdleEstimate : public QObject {
       OwnedBatch batch = model.batch();
       if (round % 5 == 0) {  // a run that never waits, or only at its end
         batch.fallbacks.clear();
-        batch.syncPoints.erase(batch.syncPoints.begin(), batch.syncPoints.end() - round % 2);
+        const auto kept = std::ptrdiff_t(batch.syncPoints.empty() ? 0 : round % 2);
+        batch.syncPoints.erase(batch.syncPoints.begin(), batch.syncPoints.end() - kept);
       }
       const IdleSummary idle = idleOf(batch, known);
       for (std::size_t i = 0; i < idle.steps.size(); ++i) {

@@ -49,14 +49,53 @@ class TestVerdict : public QObject {
              verdict.text.c_str());
   }
 
-  void aHostThatIsNeverWaitedFor() {
+  /// Only the wait after the last step tells whether the device has kept up.
+  void aHostThatWaitsOnlyAtItsEnd() {
     OwnedBatch batch = runOf(evenStep(20), 40).batch();
     batch.syncPoints.clear();
     batch.deviceSpans.clear();
-    const Verdict verdict = verdictOf(batch);
-    QCOMPARE(verdict.bottleneck, Bottleneck::kHost);
-    QVERIFY2(verdict.text.find("it waits for the device for ") != std::string::npos,
-             verdict.text.c_str());
+    QCOMPARE(verdictOf(batch).bottleneck, Bottleneck::kUnknown);
+    const auto waitFor = [&batch](std::int64_t ms) {
+      OwnedBatch waits = batch;
+      waits.syncPoints.emplace_back(endOf(batch) + kMs, ms * kMs, 4, 40U, kCopy, kNoId, kNoId,
+                                    kTrainingThread, events::SyncKind::ScalarRead,
+                                    events::Phase::None, std::uint8_t{0});
+      LiveStore store;
+      store.apply(helloOf(WorkStart::kEager));
+      waits.completeUpToNs = endOf(batch) + (ms + 2) * kMs;
+      store.apply(waits.view());
+      return findProblems(store).verdict;
+    };
+    const Verdict host = waitFor(1);
+    QCOMPARE(host.bottleneck, Bottleneck::kHost);
+    QVERIFY2(host.text.find("it waits for the device for ") != std::string::npos,
+             host.text.c_str());
+    QCOMPARE(waitFor(400).bottleneck, Bottleneck::kUnknown);
+  }
+
+  void aPauseIsNoTimeOfTheTraining() {
+    OwnedBatch batch = runOf(evenStep(1000), 40).batch();
+    const OwnedBatch later = batch;
+    constexpr std::int64_t kPauseNs = 3'600'000 * kMs;
+    const std::int64_t shiftNs = endOf(batch) + kPauseNs;
+    for (const events::StepRecord& each : later.steps) {
+      batch.steps.emplace_back(each.begin_ns() + shiftNs, each.duration_ns(), 1, 1, -1,
+                               each.step() + 40, 16, 64, 1024, 0, 0, 0);
+    }
+    for (const events::SyncPoint& each : later.syncPoints) {
+      batch.syncPoints.emplace_back(each.begin_ns() + shiftNs, each.duration_ns(), 4,
+                                    each.step() + 40, kCopy, kNoId, kNoId, kTrainingThread,
+                                    each.kind(), each.phase(), std::uint8_t{1});
+    }
+    for (const events::PhaseSpan& each : later.phases) {
+      batch.phases.emplace_back(each.begin_ns() + shiftNs, each.duration_ns(), each.step() + 40,
+                                kTrainingThread, each.phase());
+    }
+    for (const auto& [ns, kind] : {std::pair(shiftNs - kPauseNs, events::MarkerKind::Paused),
+                                   std::pair(shiftNs, events::MarkerKind::Resumed)}) {
+      batch.markers.emplace_back(ns, 0, 0, 40U, kNoId, kind);
+    }
+    QCOMPARE(verdictOf(batch).bottleneck, Bottleneck::kDevice);
   }
 
   void moreTimeOutsideOfSteps() {

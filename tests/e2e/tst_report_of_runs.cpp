@@ -52,6 +52,7 @@ class TestReportOfRuns : public QObject {
     QCOMPARE(paths["chains"][1]["chain"].toString(), QStringLiteral("host \u2192 mps \u2192 host"));
     QCOMPARE(paths["chains"][1]["steps"].toInt(), 3);
     QCOMPARE(paths["chains"][1]["deliberate"].toInt(), 2);
+    QVERIFY(report["verdict"]["text"].toString().contains("bottleneck"));
     // Two small blocks take turns: what a batch needs is handed out from either.
     QVERIFY(std::abs(report["memory_growth"]["median_bytes"].toInteger(-10'000)) <= 1024);
     QVERIFY(report["ops"].isNull() && report["findings"].toArray().isEmpty());

@@ -49,10 +49,10 @@ std::vector<HostLine> hostLines(const LiveStore& store, std::span<const TimeRang
   return lines;
 }
 
-bool standsOut(const HostLine& line) {
-  constexpr double kLeastShare = 0.25, kSmallShare = 0.1, kMostChance = 0.06;
+bool standsOut(const HostLine& line, std::size_t lines) {
+  constexpr double kLeastShare = 0.25, kSmallShare = 0.1, kMostChance = 0.05;
   // Of more samples, a quarter is too many for chance.
-  constexpr double kManySamples = 20;
+  constexpr double kManySamples = 100;
   if (line.share < kLeastShare) return false;
   const double all = std::round(static_cast<double>(line.samples) / line.share);
   if (all >= kManySamples) return true;
@@ -62,7 +62,7 @@ bool standsOut(const HostLine& line) {
     const auto had = static_cast<double>(i);
     chance *= (all - had) / (had + 1) * kSmallShare / (1 - kSmallShare);
   }
-  return 1 - fewer <= kMostChance;
+  return static_cast<double>(lines) * (1 - fewer) <= kMostChance;
 }
 
 }  // namespace highwater::analysis

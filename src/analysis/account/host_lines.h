@@ -30,8 +30,9 @@ using HostSampleFilter = std::function<bool(const events::HostSample&)>;
                                               std::span<const TimeRange> ranges,
                                               const HostSampleFilter& counts = {});
 
-/// Whether a line has enough of the samples to be named: a quarter, and so many that a line with a
-/// tenth of the work would get them in at most 6 % of the runs (binomial distribution).
-[[nodiscard]] bool standsOut(const HostLine& line);
+/// Whether a line has enough of the samples to be named: a quarter, and so many that one of the
+/// `lines` that have any, with a tenth of the work each, would get them in at most a twentieth of
+/// the runs (binomial distribution, with Bonferroni's correction).
+[[nodiscard]] bool standsOut(const HostLine& line, std::size_t lines);
 
 }  // namespace highwater::analysis

@@ -78,6 +78,8 @@ struct IdleSummary {
 ///   - After the last op of a step the device works until the end of the step's device span, which
 ///     is exact, or until the end of a wait that is not near zero. If there is neither, the run's
 ///     median span is assumed.
+///   - Up to kNearZeroWaitNs of each wait may be the time until the host hears of its end. This
+///     raises the upper bound.
 ///   - Before the first drain and after the last one nothing tells when the device worked: it may
 ///     have been idle all the time. The estimate takes none of it.
 /// These are the rules for a device that begins queued work at once (WorkStart::kEager). Where

@@ -94,8 +94,8 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   }
 }
 
-/// Where work may be deferred, it is committed only in the wait: until the host gets there and the
-/// command buffer has been scheduled, the device may be idle.
+/// A part of each wait is none of the device's work: it is told late that it is to begin, where
+/// work may be deferred, and the host late that it is done.
 void IdleRules::addCommit(const Stretch& stretch, const Note& note) const {
   if (workStart_ == WorkStart::kEager || stretch.work.empty()) return;
   const Drain& closing = stretch.closing;
@@ -126,7 +126,12 @@ void IdleRules::addTail(const Stretch& stretch, std::size_t from, const End& end
                         const Note& note) const {
   bool sure = end.sure;
   const std::int64_t queuedNs = stretch.work[from - 1].endNs;
-  for (const HostSpan& span : stretch.work.subspan(from)) {
+  const auto tail = stretch.work.subspan(from);
+  // What is queued unseen, as by an evaluation, may be all that the host waits for.
+  const bool mayQueue = std::any_of(tail.begin(), tail.end(), [this](const HostSpan& span) {
+    return !surelyQueuesNothing(span.work);
+  });
+  for (const HostSpan& span : tail) {
     sure = sure && surelyQueuesNothing(span.work);
     const bool open = mayBeDeferred(stretch, queuedNs, span);
     const bool waits = open && workStart_ == WorkStart::kDeferred;
@@ -134,7 +139,7 @@ void IdleRules::addTail(const Stretch& stretch, std::size_t from, const End& end
     const std::int64_t fromNs = std::min(std::max(busyUntilNs, span.beginNs), span.endNs);
     const double idle = toMs(span.endNs - fromNs);
     const double certain = toMs(span.endNs - std::clamp(end.ns, span.beginNs, span.endNs));
-    const double most = end.sure && !open ? idle : toMs(span.ns());
+    const double most = end.sure && !open && !mayQueue ? idle : toMs(span.ns());
     note({span, {sure ? certain : 0, idle, most}, fromNs, span.endNs, 1});
   }
 }

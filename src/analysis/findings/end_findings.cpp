@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
 
 #include "analysis/findings/finding_rules.h"
@@ -253,18 +254,24 @@ std::uint64_t numbersAPosition(const LiveStore& store, const OutOfMemoryNumbers&
 }
 
 /// The forward passes of the step in which a script ended, where no backward came after any of
-/// them; 0 where one did.
-std::uint64_t forwardsWithoutBackward(const LiveStore& store) {
+/// them, and more than any step before had; else 0. A model that is called in parts, or a loss that
+/// is a module, has several in each step.
+std::uint64_t unusualForwards(const LiveStore& store) {
   const auto& steps = store.steps().records;
-  const std::int64_t fromNs =
-      steps.empty() ? 0 : steps.back().begin_ns() + steps.back().duration_ns();
+  if (steps.empty()) return 0;
+  const std::int64_t fromNs = steps.back().begin_ns() + steps.back().duration_ns();
   std::uint64_t forwards = 0;
+  std::map<std::uint32_t, std::uint64_t> before;
   for (const events::PhaseSpan& each : store.phases()) {
-    if (each.begin_ns() < fromNs) continue;
-    if (each.phase() == events::Phase::Backward) return 0;
-    forwards += each.phase() == events::Phase::Forward ? 1 : 0;
+    const bool isOpen = each.begin_ns() >= fromNs;
+    if (isOpen && each.phase() == events::Phase::Backward) return 0;
+    if (each.phase() != events::Phase::Forward) continue;
+    isOpen ? ++forwards : ++before[each.step()];
   }
-  return forwards;
+  return std::any_of(before.begin(), before.end(),
+                     [&](const auto& each) { return each.second >= forwards; })
+             ? 0
+             : forwards;
 }
 
 std::string outOfMemoryAdvice(const LiveStore& store) {
@@ -286,12 +293,12 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
     return "keep the results on the CPU (outputs.cpu()) or only their sums, and give the "
            "evaluation's loader fewer samples at once; the batch of the training fits";
   }
-  // Two are common: of a generator and a discriminator, or of a pair.
-  if (const std::uint64_t forwards = forwardsWithoutBackward(store); forwards > 2) {
-    return "the step calls the model " + std::to_string(forwards) +
-           " times with gradients before its backward, and each call keeps what its backward "
-           "needs: call backward() on each loss as soon as it is there, in place of one for their "
-           "sum (the gradients add up to the same); else a smaller batch";
+  if (const std::uint64_t forwards = unusualForwards(store); forwards > 2) {
+    return "this step has " + std::to_string(forwards) +
+           " forward passes and no backward yet, more than the steps before, and each keeps what "
+           "its backward needs: if each has a loss of its own, call backward() on that as soon as "
+           "it is there, in place of one for their sum (the gradients add up to the same); else a "
+           "smaller batch";
   }
   if (isLongest(store)) {
     return "a few long samples need this much: cut them to a maximum length, or put samples of "

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -152,8 +153,9 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 /// batch, in ns. Costs one walk over the named spans.
 [[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
-/// `loadMs`: what loading takes, in ms a step.
-[[nodiscard]] std::string loaderAdvice(const LiveStore& store, double loadMs);
+/// `loadMs`: what loading takes, in ms a step, where that is known.
+[[nodiscard]] std::string loaderAdvice(const LiveStore& store,
+                                       double loadMs = std::numeric_limits<double>::infinity());
 /// Names in a finding the lines at which the host worked, in the spans of a range that `in` holds
 /// for, if host samples tell, and begins its advice with the first of them. Returns the share of
 /// the samples, 0 to 1, at a line that can be left out as it is; 0: it is not known of any.

@@ -229,7 +229,8 @@ void GainAccount::price(Finding& finding, Gain gain) const {
   }
   finding.gainMs = gain;
   finding.gain = gainText(gain);
-  finding.weight = medianMs_ > 0 ? std::min(gain.estimate / medianMs_, 1.0) : 0;
+  const double rankedMs = finding.assumed ? gain.estimate / 2 : gain.estimate;
+  finding.weight = medianMs_ > 0 ? std::min(rankedMs / medianMs_, 1.0) : 0;
   finding.withinNoise = gain.estimate < noiseMs_;
   if (!finding.withinNoise) return;
   finding.evidence +=

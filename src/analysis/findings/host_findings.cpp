@@ -427,8 +427,9 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
   steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * costMs, costMs});
 }
 
+/// `loadMs`: what loading takes, in ms a step.
 void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnWork& own,
-                  std::size_t counted, Findings& findings) {
+                  double loadMs, std::size_t counted, Findings& findings) {
   const auto words = std::find_if(kWords.begin(), kWords.end(),
                                   [&](const Words& each) { return each.cause == idle.cause; });
   // Fallbacks have findings of their own, and evaluations are no part of a step.
@@ -450,6 +451,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   if (queueing && queued.phase == events::Phase::Backward && isSlowedByMore(steps)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
+  finding.assumed = queueing && idle.p50.low < idle.p50.probable / 2;
   finding.where = whereOf(idle.cause, queued, own);
   finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(waitsMs);
   finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
@@ -459,7 +461,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   finding.advice = ownWork                   ? own.advice(steps.store)
                    : steps.store.ownScript() ? words->scriptAdvice
                                              : words->advice;
-  if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store, waitsMs);
+  if (finding.advice.empty()) finding.advice = loaderAdvice(steps.store, loadMs);
   Fix fix = fixOf(idle.cause);
   if (queueing || (ownWork && own.beforeBackward())) fix.attainable = 0.5;
   if (ownWork) {
@@ -489,8 +491,9 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   // Before Python 3.13 a call into C may get the samples of what ran before it.
   const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
   const std::string lag = lags ? "or up to " + lags->text + " before " : "";
-  for (const HostLine& each : hostLines(steps.store, ranges)) {
-    if (each.site.line.empty() || !standsOut(each)) continue;
+  const std::vector<HostLine> lines = hostLines(steps.store, ranges);
+  for (const HostLine& each : lines) {
+    if (each.site.line.empty() || !standsOut(each, lines.size())) continue;
     if (text.empty()) {
       finding.line = each.site.line;
       source = each.site.text;
@@ -557,7 +560,9 @@ bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
     if (idle.steps.size() < kLeastSteps) break;
     if (spans && each.cause == IdleCause::BatchAssembly)
       continue;  // addSlowAssembly() uses measurements
-    addIdleCause(steps, each, parts_->own, idle.steps.size(), findings);
+    addIdleCause(steps, each, parts_->own,
+                 workMsIn(steps, parts_->account, {events::Phase::BatchAssembly}),
+                 idle.steps.size(), findings);
   }
   const bool isSaid = spans || hasKind(findings, FindingKind::HostBound);
   if (!isSaid) addLargeOwnWork(steps, parts_->account, parts_->own, findings);

@@ -99,7 +99,8 @@ constexpr std::string_view kReadsOneByOneAdvice =
     "values of the model's outputs are read one by one, each of which waits for the device: copy "
     "the outputs to the CPU once a batch (outputs.cpu(), also of what is computed from them) and "
     "go "
-    "through them there, or leave fewer of them on the device first";
+    "through them there, or leave fewer of them on the device first. Where each value decides what "
+    "the model is called with next, as in generating text: several sequences as one batch";
 /// Of an evaluation without a DataLoader whose own work is not the model's.
 constexpr std::string_view kOwnLoopAdvice =
     "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
@@ -310,7 +311,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     finding.evidence += ", most by " + op;
     finding.advice = std::string(fallbackAdvice(op));
   }
-  if (finding.advice.empty()) finding.advice = loaderAdvice(store, steps.perStepMs(ns));
+  if (finding.advice.empty()) finding.advice = loaderAdvice(store);
   if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;
   if (!isNamed && !finding.line.empty()) {
     finding.advice = "at " + finding.line + ": " + finding.advice;

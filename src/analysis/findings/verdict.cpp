@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <span>
 
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
@@ -25,6 +27,8 @@ constexpr double kHardlyBusy = 0.9;
 constexpr double kLeastStepsShare = 0.5;
 /// Bounds that are further apart than this share of a step, 0 to 1, tell nothing.
 constexpr double kUnknownShare = 0.9;
+/// How many times as long as a step the time to the begin of the next may be, where it counts.
+constexpr double kMostWindow = 1.5;
 /// The most steps that are looked at.
 constexpr std::size_t kMostSteps = 500;
 
@@ -34,13 +38,20 @@ struct IdleShare {
   [[nodiscard]] bool isKnown() const { return high - low <= kUnknownShare; }
 };
 
-IdleShare idleShareOf(const CheckedSteps& steps) {
-  const std::size_t count = std::min(steps.records.size(), kMostSteps);
-  const IdleSummary idle = estimateIdle(
-      steps.store, steps.records[steps.records.size() - count].step(), steps.records.back().step());
+/// Of steps that follow each other: what lies between two of them, such as a pause or an
+/// evaluation, is no time of a step.
+IdleShare idleShareOf(const LiveStore& store, std::span<const events::StepRecord> steps) {
+  const TimeRange range{steps.front().begin_ns(), endNsOf(steps.back())};
+  // Without two waits nothing tells when the device worked, and all of the run would be searched.
+  if (possibleDrains(store, range, 2) < 2) return {};
+  const IdleSummary idle = estimateIdle(store, steps.front().step(), steps.back().step());
   IdleTime sum;
   double ms = 0;
+  auto record = steps.begin();
   for (const StepIdle& each : idle.steps) {
+    while (record != steps.end() && record->step() < each.step) ++record;
+    if (record == steps.end()) break;
+    if (each.ms > kMostWindow * toMs(record->duration_ns())) continue;
     sum += each.total;
     ms += each.ms;
   }
@@ -54,16 +65,16 @@ std::string rangeText(double low, double high) {
                     : std::to_string(from) + " to " + std::to_string(to) + " %";
 }
 
-/// The region that takes the most time, but for the steps.
-std::string largestOther(const TimeAccount& account) {
+/// The region that takes the most time of `allNs`, but for steps and pauses.
+std::string largestOther(const TimeAccount& account, double allNs) {
   Region largest = Region::BetweenSteps;
   for (std::size_t i = 0; i < kRegions; ++i) {
     const auto each = static_cast<Region>(i);
-    if (each != Region::Step && account.nsIn(each) > account.nsIn(largest)) largest = each;
+    const bool counts = each != Region::Step && each != Region::Pause;
+    if (counts && account.nsIn(each) > account.nsIn(largest)) largest = each;
   }
-  const auto ns = static_cast<double>(account.range.endNs - account.range.beginNs);
   return std::string(regionName(largest)) + ' ' +
-         percentText(static_cast<double>(account.nsIn(largest)) / ns);
+         percentText(static_cast<double>(account.nsIn(largest)) / allNs);
 }
 
 /// "; the host's longest work is forward, 62 %", of what it does itself.
@@ -76,17 +87,37 @@ std::string hostPartText(const CheckedSteps& steps, const TimeAccount& account, 
   const auto most = std::max_element(
       parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most == parts.end()) return {};
-  return "; the host's longest work is " + partText(steps.store, most->first) + ", " +
+  const bool isPhase = most->first.phase != events::Phase::None || most->first.name != kNoId;
+  return std::string("; the host's longest work is ") + (isPhase ? "" : "what it does ") +
+         partText(steps.store, most->first) + ", " +
          percentText(static_cast<double>(most->second) / stepsNs);
 }
 
-/// Whether the device was hardly behind when the host waited for it at last, after the steps.
-bool keepsUp(const CheckedSteps& steps, double stepsNs) {
-  const TimeAccount all =
-      accountTime(steps.store, TimeRange{steps.firstToLast().beginNs, wholeRun(steps.store).endNs});
+/// Whether the host has waited for the device after the last step, and for hardly more than nothing
+/// since `fromNs`: then it has kept up with the host. Before it waits, nobody knows.
+bool keepsUp(const LiveStore& store, std::int64_t fromNs, double stepsNs) {
+  const std::int64_t lastNs = endNsOf(store.steps().records.back());
+  const SpanIndex& waits = store.syncLane();
+  if (waits.firstFrom(lastNs) == waits.size()) return false;
+  const TimeAccount all = accountTime(store, TimeRange{fromNs, wholeRun(store).endNs});
   const std::int64_t waitNs =
       all.nsWhere([](const AccountRow& row) { return row.activity == Activity::Wait; });
   return static_cast<double>(waitNs) <= kHardlyWaits * stepsNs;
+}
+
+/// The time from the first step to the last that the user has not paused, in ns.
+double unpausedNs(const CheckedSteps& steps) {
+  const TimeRange range = steps.firstToLast();
+  std::int64_t ns = range.endNs - range.beginNs;
+  std::optional<std::int64_t> pausedNs;
+  for (const events::Marker& each : steps.store.markers()) {
+    if (each.kind() == events::MarkerKind::Paused) pausedNs = each.time_ns();
+    if (each.kind() != events::MarkerKind::Resumed || !pausedNs) continue;
+    ns -= std::max<std::int64_t>(
+        std::min(each.time_ns(), range.endNs) - std::max(*pausedNs, range.beginNs), 0);
+    pausedNs.reset();
+  }
+  return static_cast<double>(ns);
 }
 
 }  // namespace
@@ -99,15 +130,23 @@ std::string_view bottleneckKey(Bottleneck bottleneck) {
 
 Verdict verdictOn(const CheckedSteps& steps) {
   if (!steps.store.hasQueue() || isUnobserved(steps.store)) return {};
-  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
-  const auto allNs = static_cast<double>(account.range.endNs - account.range.beginNs);
-  const auto stepsNs = static_cast<double>(account.nsIn(Region::Step));
+  double stepsNs = 0;
+  for (const events::StepRecord& each : steps.records) {
+    stepsNs += static_cast<double>(each.duration_ns());
+  }
+  const double allNs = unpausedNs(steps);
   if (allNs <= 0 || stepsNs <= 0) return {};
   if (stepsNs < kLeastStepsShare * allNs) {
+    const TimeAccount whole = accountTime(steps.store, steps.firstToLast());
     return {Bottleneck::kOutsideSteps, "Most of the time is not spent in steps: they take " +
                                            percentText(stepsNs / allNs) + ", " +
-                                           largestOther(account) + "."};
+                                           largestOther(whole, allNs) + "."};
   }
+  const auto newest = steps.records.last(std::min(steps.records.size(), kMostSteps));
+  const TimeAccount account =
+      accountTime(steps.store, TimeRange{newest.front().begin_ns(), endNsOf(newest.back())});
+  stepsNs = static_cast<double>(account.nsIn(Region::Step));
+  if (stepsNs <= 0) return {};
   const double waits = static_cast<double>(account.nsWhere([](const AccountRow& row) {
                          return row.part.region == Region::Step && row.activity == Activity::Wait;
                        })) /
@@ -115,9 +154,9 @@ Verdict verdictOn(const CheckedSteps& steps) {
   const std::string hardlyWaits =
       "it waits for the device for " + percentText(waits) + " of a step only";
   const std::string waitsText = "the host waits for it for " + percentText(waits) + " of a step";
-  const IdleShare idle = idleShareOf(steps);
+  const IdleShare idle = idleShareOf(steps.store, newest);
   if (!idle.isKnown()) {
-    if (waits > kHardlyWaits || !keepsUp(steps, stepsNs)) return {};
+    if (waits > kHardlyWaits || !keepsUp(steps.store, account.range.beginNs, stepsNs)) return {};
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
   }
