@@ -530,8 +530,9 @@ void Session::signalProgram(int signal) {
 
 void Session::killProgram() {
   if (!d_->script || d_->script->hasEnded()) return;
-  // Its connection is open, so its number is still its own.
-  if (d_->hello) ::kill(static_cast<pid_t>(d_->hello->processId), SIGKILL);
+  // While its connection is open, its number is still its own.
+  if (d_->hello && !d_->disconnectTimer.isActive())
+    ::kill(static_cast<pid_t>(d_->hello->processId), SIGKILL);
   d_->script->signalAll(SIGKILL);
   d_->script->send(SIGKILL);
 }
