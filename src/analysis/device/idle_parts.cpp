@@ -94,8 +94,8 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   }
 }
 
-/// A part of each wait is none of the device's work: it is told late that it is to begin, where
-/// work may be deferred, and the host late that it is done.
+/// Where work may be deferred, it is committed only in the wait: until the host gets there and the
+/// command buffer has been scheduled, the device may be idle.
 void IdleRules::addCommit(const Stretch& stretch, const Note& note) const {
   if (workStart_ == WorkStart::kEager || stretch.work.empty()) return;
   const Drain& closing = stretch.closing;

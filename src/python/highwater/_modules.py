@@ -104,9 +104,10 @@ def _paths(top) -> dict[int, bytes]:
 def guess_batch(torch, root: Root, module, args, kwargs, loader_batch: int = 0) -> tuple[int, int]:
     """The batch size and the sequence length of a model's inputs; 0 where there is none.
 
-    Integers of two dimensions are taken for tokens, floats of three for features of a sequence, or for its
-    channels where the model begins with a convolution. The batch comes first, unless the module says otherwise, or only the second size is that of the loader's batch. `root`
-    remembers which one it was: an epoch's last batch is smaller.
+    Integers of two dimensions are taken for tokens, floats of three for features of a sequence, with the channels
+    before the length where the model begins with a Conv1d. The batch comes first, unless the module says otherwise,
+    or only the second size is that of the loader's batch. `root` remembers which one it was: an epoch's last batch is
+    smaller.
     """
     tensor = _main_input(torch, args, kwargs)
     if tensor is None:
