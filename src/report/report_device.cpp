@@ -185,14 +185,11 @@ std::string leadText(const HostLead& lead) {
          " (estimate, by waits and device spans of " + stepsText(lead.steps) + ")";
 }
 
-/// Bounds of the idle time that are further apart than this share of a step, 0 to 1, tell nothing.
-constexpr double kUnknownShare = 0.9;
-
 void addIdleLine(const LiveStore& store, TextTable& head) {
   const IdleSummary idle = analysis::estimateIdle(store);
   if (idle.steps.empty()) return;
   const std::string bounds = formatMs(idle.p50.low) + " to " + formatMs(idle.p50.high);
-  if (idle.p50.high - idle.p50.low > kUnknownShare * idle.stepMsP50) {
+  if (idle.p50.high - idle.p50.low > analysis::kUnknownIdleShare * idle.stepMsP50) {
     head.add({"Idle", "a step: not known, " + bounds + " of " + formatMs(idle.stepMsP50) +
                           "; only steps that wait for the device tell when it was done"});
     return;

@@ -42,6 +42,9 @@ struct IdleTime {
   }
 };
 
+/// Bounds of the idle time that are further apart than this share of a step, 0 to 1, tell nothing.
+inline constexpr double kUnknownIdleShare = 0.9;
+
 /// How long the device was idle during one step, in total and by cause. The step lasts here from
 /// its beginning to the beginning of the next, which takes `ms` milliseconds.
 struct StepIdle {

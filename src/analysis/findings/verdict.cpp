@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <optional>
 #include <span>
 
 #include "analysis/account/time_account.h"
@@ -25,8 +24,6 @@ constexpr double kHardlyWaits = 0.1;
 constexpr double kHardlyBusy = 0.9;
 /// The share of the time, 0 to 1, that steps must have to be what a verdict is about.
 constexpr double kLeastStepsShare = 0.5;
-/// Bounds that are further apart than this share of a step, 0 to 1, tell nothing.
-constexpr double kUnknownShare = 0.9;
 /// How many times as long as a step the time to the begin of the next may be, where it counts.
 constexpr double kMostWindow = 1.5;
 /// The most steps that are looked at.
@@ -35,7 +32,7 @@ constexpr std::size_t kMostSteps = 500;
 /// The device's idle time as shares of the steps' time, 0 to 1.
 struct IdleShare {
   double low = 0, probable = 0, high = 1;
-  [[nodiscard]] bool isKnown() const { return high - low <= kUnknownShare; }
+  [[nodiscard]] bool isKnown() const { return high - low <= kUnknownIdleShare; }
 };
 
 /// Of steps that follow each other: what lies between two of them, such as a pause or an
@@ -93,8 +90,8 @@ std::string hostPartText(const CheckedSteps& steps, const TimeAccount& account, 
          percentText(static_cast<double>(most->second) / stepsNs);
 }
 
-/// Whether the host has waited for the device after the last step, and for hardly more than nothing
-/// since `fromNs`: then it has kept up with the host. Before it waits, nobody knows.
+/// Whether the device keeps up with the host: the host has waited for the device after the last
+/// step, and since `fromNs` for hardly any time. Before such a wait nothing tells.
 bool keepsUp(const LiveStore& store, std::int64_t fromNs, double stepsNs) {
   const std::int64_t lastNs = endNsOf(store.steps().records.back());
   const SpanIndex& waits = store.syncLane();
@@ -103,21 +100,6 @@ bool keepsUp(const LiveStore& store, std::int64_t fromNs, double stepsNs) {
   const std::int64_t waitNs =
       all.nsWhere([](const AccountRow& row) { return row.activity == Activity::Wait; });
   return static_cast<double>(waitNs) <= kHardlyWaits * stepsNs;
-}
-
-/// The time from the first step to the last that the user has not paused, in ns.
-double unpausedNs(const CheckedSteps& steps) {
-  const TimeRange range = steps.firstToLast();
-  std::int64_t ns = range.endNs - range.beginNs;
-  std::optional<std::int64_t> pausedNs;
-  for (const events::Marker& each : steps.store.markers()) {
-    if (each.kind() == events::MarkerKind::Paused) pausedNs = each.time_ns();
-    if (each.kind() != events::MarkerKind::Resumed || !pausedNs) continue;
-    ns -= std::max<std::int64_t>(
-        std::min(each.time_ns(), range.endNs) - std::max(*pausedNs, range.beginNs), 0);
-    pausedNs.reset();
-  }
-  return static_cast<double>(ns);
 }
 
 }  // namespace
@@ -134,13 +116,17 @@ Verdict verdictOn(const CheckedSteps& steps) {
   for (const events::StepRecord& each : steps.records) {
     stepsNs += static_cast<double>(each.duration_ns());
   }
-  const double allNs = unpausedNs(steps);
+  const TimeRange range = steps.firstToLast();
+  double allNs = static_cast<double>(range.endNs - range.beginNs);
   if (allNs <= 0 || stepsNs <= 0) return {};
   if (stepsNs < kLeastStepsShare * allNs) {
-    const TimeAccount whole = accountTime(steps.store, steps.firstToLast());
-    return {Bottleneck::kOutsideSteps, "Most of the time is not spent in steps: they take " +
-                                           percentText(stepsNs / allNs) + ", " +
-                                           largestOther(whole, allNs) + "."};
+    const TimeAccount whole = accountTime(steps.store, range);
+    allNs -= static_cast<double>(whole.nsIn(Region::Pause));
+    if (stepsNs < kLeastStepsShare * allNs) {
+      return {Bottleneck::kOutsideSteps, "Most of the time is not spent in steps: they take " +
+                                             percentText(stepsNs / allNs) + ", " +
+                                             largestOther(whole, allNs) + "."};
+    }
   }
   const auto newest = steps.records.last(std::min(steps.records.size(), kMostSteps));
   const TimeAccount account =
@@ -160,13 +146,11 @@ Verdict verdictOn(const CheckedSteps& steps) {
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
   }
-  const std::string busyText =
-      "the device is busy for " + rangeText(1 - idle.high, 1 - idle.low) + " of a step";
+  const std::string busyShare = rangeText(1 - idle.high, 1 - idle.low) + " of a step";
+  const std::string busyText = "the device is busy for " + busyShare;
   const std::string both = busyText + ", and " + waitsText + ".";
   if (1 - idle.probable >= kBusyShare && 1 - idle.high >= kLeastBusyShare) {
-    return {Bottleneck::kDevice, "The device is the bottleneck: it is" +
-                                     busyText.substr(std::string_view("the device is").size()) +
-                                     "."};
+    return {Bottleneck::kDevice, "The device is the bottleneck: it is busy for " + busyShare + "."};
   }
   if (idle.probable >= kLeastIdleShare && waits <= kHardlyWaits) {
     return {Bottleneck::kHost,
