@@ -1,6 +1,9 @@
 #include "store/recording_reader.h"
 
 #include <algorithm>
+#include <array>
+#include <future>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -91,6 +94,13 @@ std::string walGone(const fs::path& path) {
          walOf(path).filename().string() + "\" as well";
 }
 
+/// One row of the recording, decompressed.
+struct Batch {
+  std::int64_t id;
+  std::int64_t frames;                  ///< how many it should have
+  std::span<const std::uint8_t> bytes;  ///< valid until its unpacker is used again
+};
+
 }  // namespace
 
 struct RecordingReader::Impl {
@@ -105,8 +115,8 @@ struct RecordingReader::Impl {
                             " of the training before the damage can be read"};
   }
 
-  [[nodiscard]] Result<void> visitRow(Statement& rows, BatchUnpacker& unpacker,
-                                      std::uint64_t& frames, const VisitFrame& visit) const;
+  [[nodiscard]] Result<void> visitBatch(const Batch& batch, std::uint64_t& frames,
+                                        const VisitFrame& visit) const;
 
   fs::path path;
   Database database;
@@ -163,14 +173,12 @@ RecordingReader::RecordingReader(RecordingReader&&) noexcept = default;
 RecordingReader& RecordingReader::operator=(RecordingReader&&) noexcept = default;
 RecordingReader::~RecordingReader() = default;
 
-/// Walks through the frames of the row that `rows` stands at. Counts them in `frames`.
-Result<void> RecordingReader::Impl::visitRow(Statement& rows, BatchUnpacker& unpacker,
-                                             std::uint64_t& frames, const VisitFrame& visit) const {
-  const auto batch = unpacker.unpack(rows.blob(2), rows.integer(1));
-  if (!batch) return damaged(frames, batch.error());
+/// Walks through the frames of one batch. Counts them in `frames`.
+Result<void> RecordingReader::Impl::visitBatch(const Batch& batch, std::uint64_t& frames,
+                                               const VisitFrame& visit) const {
   std::vector<std::uint8_t> aligned;
   std::int64_t framesOfBatch = 0;
-  for (std::span<const std::uint8_t> rest = *batch; !rest.empty(); ++framesOfBatch) {
+  for (std::span<const std::uint8_t> rest = batch.bytes; !rest.empty(); ++framesOfBatch) {
     const std::size_t size = frameSize(rest);
     if (size == 0) {
       return damaged(frames, {ErrorCode::kMalformed, "a message's size is out of limits"});
@@ -180,37 +188,70 @@ Result<void> RecordingReader::Impl::visitRow(Statement& rows, BatchUnpacker& unp
     ++frames;
     rest = rest.subspan(size);
   }
-  if (framesOfBatch != rows.integer(0)) {
+  if (framesOfBatch != batch.frames) {
     return damaged(frames, {ErrorCode::kMalformed, "a batch has another number of messages"});
   }
   return {};
 }
+
+namespace {
+
+/// Reads and decompresses the batches of a recording one after another.
+class BatchSource {
+ public:
+  BatchSource(Statement rows, const fs::path& path) : rows_(std::move(rows)), path_(path) {}
+
+  /// The next batch, decompressed by `unpacker`, or nothing after the last one. Fails with
+  /// kMalformed if a batch is missing or damaged, and where the file would inflate to far more
+  /// than any recording does.
+  [[nodiscard]] Result<std::optional<Batch>> next(BatchUnpacker& unpacker) {
+    const Result<bool> row = rows_.step();
+    if (!row) return row.error();
+    if (!*row) return std::optional<Batch>();
+    if (rows_.integer(3) != ++id_) {
+      return Error{ErrorCode::kMalformed, "batch " + std::to_string(id_) + " is missing"};
+    }
+    bytes_ += static_cast<std::uint64_t>(std::max<std::int64_t>(rows_.integer(1), 0));
+    // The file may grow while it is read.
+    if (bytes_ > mostBytes_) mostBytes_ = kMaxBatchBytes + kMostInflation * sizeWithWal(path_);
+    if (bytes_ > mostBytes_) {
+      return Error{ErrorCode::kMalformed, "it holds over " + std::to_string(kMostInflation) +
+                                              " times the size of its file, which no recording "
+                                              "does"};
+    }
+    const auto bytes = unpacker.unpack(rows_.blob(2), rows_.integer(1));
+    if (!bytes) return bytes.error();
+    return std::optional(Batch{id_, rows_.integer(0), *bytes});
+  }
+
+ private:
+  Statement rows_;
+  const fs::path& path_;
+  std::int64_t id_ = 0;
+  std::uint64_t bytes_ = 0, mostBytes_ = 0;
+};
+
+}  // namespace
 
 Result<void> RecordingReader::forEachFrame(const VisitFrame& visit,
                                            const VisitBatch& batchBegins) const {
   Result<Statement> rows =
       impl_->database.prepare("SELECT frames, raw_bytes, data, id FROM batches ORDER BY id");
   if (!rows) return impl_->damaged(0, rows.error());
-  BatchUnpacker unpacker;
-  std::uint64_t frames = 0, bytes = 0, mostBytes = 0;
-  for (std::int64_t id = 1;; ++id) {
-    const Result<bool> row = rows->step();
-    if (!row) return impl_->damaged(frames, row.error());
-    if (!*row) return {};
-    if (rows->integer(3) != id) {
-      return impl_->damaged(frames,
-                            {ErrorCode::kMalformed, "batch " + std::to_string(id) + " is missing"});
-    }
-    bytes += static_cast<std::uint64_t>(std::max<std::int64_t>(rows->integer(1), 0));
-    // The file may grow while it is read.
-    if (bytes > mostBytes) mostBytes = kMaxBatchBytes + kMostInflation * fileBytes();
-    if (bytes > mostBytes) {
-      return impl_->damaged(frames, {ErrorCode::kMalformed,
-                                     "it holds over " + std::to_string(kMostInflation) +
-                                         " times the size of its file, which no recording does"});
-    }
-    if (batchBegins) batchBegins(id);
-    if (auto done = impl_->visitRow(*rows, unpacker, frames, visit); !done) return done;
+  BatchSource source(std::move(*rows), impl_->path);
+  // While a batch is visited, another thread reads and decompresses the next one.
+  std::array<BatchUnpacker, 2> unpackers;
+  std::uint64_t frames = 0;
+  auto batch = source.next(unpackers[0]);
+  for (std::size_t turn = 1;; ++turn) {
+    if (!batch) return impl_->damaged(frames, batch.error());
+    if (!*batch) return {};
+    // Its destructor waits for the thread. Without a thread to be had, get() reads the batch.
+    std::future<Result<std::optional<Batch>>> following =
+        std::async([&source, &unpacker = unpackers[turn % 2]] { return source.next(unpacker); });
+    if (batchBegins) batchBegins((*batch)->id);
+    if (auto done = impl_->visitBatch(**batch, frames, visit); !done) return done;
+    batch = following.get();
   }
 }
 
@@ -249,8 +290,10 @@ Result<void> RecordingReader::forEachFrameOf(std::int64_t batch, const VisitFram
         0, {ErrorCode::kMalformed, "batch " + std::to_string(batch) + " is missing"});
   }
   BatchUnpacker unpacker;
+  const auto bytes = unpacker.unpack(rows->blob(2), rows->integer(1));
+  if (!bytes) return impl_->damaged(0, bytes.error());
   std::uint64_t frames = 0;
-  return impl_->visitRow(*rows, unpacker, frames, visit);
+  return impl_->visitBatch({batch, rows->integer(0), *bytes}, frames, visit);
 }
 
 bool RecordingReader::beingWritten() const {
