@@ -28,8 +28,8 @@ using highwater::test::runHighwater;
 namespace {
 
 constexpr std::size_t kEnoughWaits = 10;  ///< for a median that one wait cannot move far
-/// Between a step and the sum of its phases, in the median step: a single step may lose its core
-/// between two phases. Work that belongs to no phase would be in nearly every step of a scenario.
+/// Between a step and the sum of its phases, in the steps with the least. Work that belongs to no
+/// phase would be in nearly every step of a scenario.
 constexpr double kStepTolerance = 0.01;
 
 /// What a busy machine makes true of any run; made-up runs show when it is found
@@ -102,10 +102,11 @@ class TestScenarioFindings : public QObject {
       QVERIFY2(ofRun.ledger.size() < kEnoughWaits || ofRun.agrees(), line.constData());
     }
     QVERIFY(waits_.add(probe, ledger).isEmpty());
-    // The median: a thread that loses its core between two phases lengthens single steps.
+    // The lowest quarter: where other programs have the cores, most steps lose theirs between two
+    // phases.
     std::vector<double> outside = sharesOutsideOfPhases(store);
     std::sort(outside.begin(), outside.end());
-    const double share = outside[outside.size() / 2];
+    const double share = outside[outside.size() / 4];
     QVERIFY2(outside.front() >= 0, "phases overlap");
     QVERIFY2(share <= kStepTolerance, qPrintable(QString("%1 of a step").arg(share)));
   }
