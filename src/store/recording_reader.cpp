@@ -36,7 +36,8 @@ const char* uriParameterOf(As as) {
 
 /// Opens the file and reads its schema, which is where SQLite first looks at it.
 Result<Database> openHardened(const fs::path& path, As as) {
-  Result<Database> database = Database::open(path, SQLITE_OPEN_READONLY, uriParameterOf(as));
+  Result<Database> database =
+      Database::open(path, SQLITE_OPEN_READONLY | SQLITE_OPEN_FULLMUTEX, uriParameterOf(as));
   if (!database) return database;
   harden(database->handle());
   // A reader that believes to be alone would write the WAL into the file, and remove it.

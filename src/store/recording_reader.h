@@ -33,8 +33,9 @@ class RecordingReader {
   /// Calls `visit` for each frame (encoded message), in the order of the stream. Ends at the first
   /// error that `visit` returns, and returns it. A frame is aligned to 8 bytes and valid only
   /// during the call. `batchBegins`, if there is one, is told of each batch before its frames:
-  /// see batchCount(). Fails with kMalformed if a batch of frames is damaged, and where the file
-  /// holds more than one of its size can: see kMostInflation.
+  /// see batchCount(). Neither may call this reader: another thread reads ahead. Fails with
+  /// kMalformed if a batch of frames is damaged, and where the file holds more than one of its size
+  /// can: see kMostInflation.
   [[nodiscard]] Result<void> forEachFrame(const VisitFrame& visit,
                                           const VisitBatch& batchBegins = {}) const;
   /// The number of batches of frames, by which forEachFrameOf() counts. Fails with kMalformed.
