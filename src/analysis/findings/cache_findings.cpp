@@ -29,6 +29,18 @@ StepSeries seriesOf(const CheckedSteps& steps) {
   return series;
 }
 
+/// Whether the driver, which grows by `slope` a step, grew only because the live peak did: its
+/// cache follows the highest peak so far.
+bool isOfLivePeaks(const StepSeries& series, double slope) {
+  std::vector<Point> beyond;
+  double live = 0;
+  for (std::size_t i = 0; i < series.driver.size(); ++i) {
+    live = std::max(live, series.current[i].y);
+    beyond.push_back({series.driver[i].x, series.driver[i].y - live});
+  }
+  return steadySlope(beyond) < slope / 2;
+}
+
 /// All readings of the footprint during the steps, over the step number and the part of the step
 /// that was over: they come ten to thirty times a second, so that many short steps have none.
 std::vector<Point> footprintOf(const CheckedSteps& steps) {
@@ -167,7 +179,7 @@ void findFragmentation(const CheckedSteps& steps, Findings& findings) {
   if (series.driver.size() < 2 * kLeastSteps) return;
   const double slope = steadySlope(series.driver);
   if (slope < kLeastFragmentationBytes) return;
-  if (robustSlope(series.current) > slope / 2) return;
+  if (robustSlope(series.current) > slope / 2 || isOfLivePeaks(series, slope)) return;
   Finding finding = steps.ofGrowth(FindingKind::Fragmentation, robustSlope(series.driver));
   finding.count = growth.shapes;
   finding.title = "Fragmentation: driver memory grows by " +
@@ -199,7 +211,7 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
   if (series.driver.size() < 2 * kLeastSteps) return;
   const double slope = steadySlope(series.driver);
   if (slope < kLeastDriverGrowthBytes) return;
-  if (robustSlope(series.current) > slope / 2) return;
+  if (robustSlope(series.current) > slope / 2 || isOfLivePeaks(series, slope)) return;
   Finding finding = steps.ofGrowth(FindingKind::DriverGrowth, robustSlope(series.driver));
   finding.title = "Driver memory grows by " + formatBytes(wholeBytes(*finding.costBytes)) +
                   " a step" +

@@ -5,6 +5,7 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/run_end_text.h"
+#include "analysis/statistics.h"
 #include "core/exit_codes.h"
 #include "core/missing_op.h"
 #include "core/names.h"
@@ -14,6 +15,10 @@
 
 namespace highwater::analysis {
 namespace {
+
+/// Between a line of the user's and the one that called it through a library, in the message of a
+/// script's exception.
+constexpr std::string_view kCalledAt = ", called at ";
 
 using Reason = RunEnd::Reason;
 
@@ -80,21 +85,27 @@ std::optional<MissingOp> endedByMissingOp(const LiveStore& store) {
   return hasFailed(end) ? missingOp(endingError(end)) : std::nullopt;
 }
 
-/// The user's line in the message of a script's exception, "TypeError: ... (train.py:41), caused by
-/// KeyError: ..."; of "(model.py:29, called at train.py:45)" the first; empty without one.
-std::string lineOf(const RunEnd& end) {
+/// The user's lines in the message of a script's exception, "TypeError: ... (train.py:41), caused
+/// by KeyError: ..." or "... (model.py:29, called at train.py:45)"; empty without one.
+std::string placeOf(const RunEnd& end) {
   std::string_view text = end.message;
   if (const auto cause = text.find("), caused by "); cause != std::string_view::npos) {
     text = text.substr(0, cause + 1);
   }
   const auto open = text.rfind(" (");
   if (!text.ends_with(')') || open == std::string_view::npos) return {};
-  std::string_view line = text.substr(open + 2, text.size() - open - 3);
-  line = line.substr(0, line.find(", called at "));
+  const std::string_view place = text.substr(open + 2, text.size() - open - 3);
+  const std::string_view line = place.substr(0, place.find(kCalledAt));
   const auto colon = line.rfind(':');
   const bool isLine = colon != std::string_view::npos && colon + 1 < line.size() &&
                       line.find_first_not_of("0123456789", colon + 1) == std::string_view::npos;
-  return isLine ? std::string(line) : std::string();
+  return isLine ? std::string(place) : std::string();
+}
+
+/// The first of them: "model.py:29".
+std::string lineOf(const RunEnd& end) {
+  const std::string place = placeOf(end);
+  return place.substr(0, place.find(kCalledAt));
 }
 
 bool hung(const LiveStore& store) {
@@ -253,25 +264,33 @@ std::uint64_t numbersAPosition(const LiveStore& store, const OutOfMemoryNumbers&
   return count >= kLeastWords && !isScores ? count : 0;
 }
 
-/// The forward passes of the step in which a script ended, where no backward came after any of
-/// them, and more than any step before had; else 0. A model that is called in parts, or a loss that
-/// is a module, has several in each step.
-std::uint64_t unusualForwards(const LiveStore& store) {
+/// The forward passes since the last step, where no backward came after any of them, and far more
+/// than a step has. A model that is called in parts, or a loss that is a module, has several in
+/// each.
+struct OpenForwards {
+  std::uint64_t count = 0;  ///< 0: none, or no more than others
+  bool wereBefore = false;  ///< some step before had half as many or more, and the run went on
+};
+
+OpenForwards openForwards(const LiveStore& store) {
   const auto& steps = store.steps().records;
-  if (steps.empty()) return 0;
+  if (steps.empty()) return {};
   const std::int64_t fromNs = steps.back().begin_ns() + steps.back().duration_ns();
-  std::uint64_t forwards = 0;
-  std::map<std::uint32_t, std::uint64_t> before;
+  OpenForwards open;
+  std::map<std::uint32_t, double> before;
   for (const events::PhaseSpan& each : store.phases()) {
     const bool isOpen = each.begin_ns() >= fromNs;
-    if (isOpen && each.phase() == events::Phase::Backward) return 0;
+    if (isOpen && each.phase() == events::Phase::Backward) return {};
     if (each.phase() != events::Phase::Forward) continue;
-    isOpen ? ++forwards : ++before[each.step()];
+    isOpen ? ++open.count : ++before[each.step()];
   }
-  return std::any_of(before.begin(), before.end(),
-                     [&](const auto& each) { return each.second >= forwards; })
-             ? 0
-             : forwards;
+  std::vector<double> counts;
+  for (const auto& [step, count] : before) counts.push_back(count);
+  const auto count = static_cast<double>(open.count);
+  if (open.count <= 2 || (!counts.empty() && count <= 2 * medianOf(counts))) return {};
+  open.wereBefore =
+      std::any_of(counts.begin(), counts.end(), [count](double each) { return each >= count / 2; });
+  return open;
 }
 
 std::string outOfMemoryAdvice(const LiveStore& store) {
@@ -293,12 +312,19 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
     return "keep the results on the CPU (outputs.cpu()) or only their sums, and give the "
            "evaluation's loader fewer samples at once; the batch of the training fits";
   }
-  if (const std::uint64_t forwards = unusualForwards(store); forwards > 2) {
-    return "this step has " + std::to_string(forwards) +
-           " forward passes and no backward yet, more than the steps before, and each keeps what "
-           "its backward needs: if each has a loss of its own, call backward() on that as soon as "
-           "it is there, in place of one for their sum (the gradients add up to the same); else a "
-           "smaller batch";
+  if (const OpenForwards forwards = openForwards(store); forwards.count > 0) {
+    const std::string noGrad =
+        "if these calls train nothing, as where a pool of samples is scored, make them under "
+        "torch.no_grad()";
+    const std::string ownLoss =
+        "if each has a loss of its own, call backward() on that as soon as it is there, in place "
+        "of "
+        "one for their sum (the gradients add up to the same)";
+    return "since the last step the model was called " + std::to_string(forwards.count) +
+           " times with gradients and no backward came, far more than a step has; each call keeps "
+           "what its backward needs as long as its output lives: " +
+           (forwards.wereBefore ? noGrad + "; " + ownLoss : ownLoss + "; " + noGrad) +
+           "; else a smaller batch";
   }
   if (isLongest(store)) {
     return "a few long samples need this much: cut them to a maximum length, or put samples of "
@@ -345,7 +371,7 @@ void findOutOfMemoryEnd(const LiveStore& store, Findings& findings) {
   } else if (const std::string exit = processExitText(end); !exit.empty()) {
     finding.evidence += "; the process ended with " + exit;
   }
-  if (!finding.line.empty()) finding.evidence += "; at " + finding.line;
+  if (!finding.line.empty()) finding.evidence += "; at " + placeOf(end);
   finding.evidence += fittedText(store);
   finding.advice = outOfMemoryAdvice(store);
   if (const std::uint32_t batch = squaredBatch(store, numbers); batch > 0) {
