@@ -56,9 +56,10 @@ double shareOutsidePhases(const RunSummary& summary) {
 }
 
 std::string_view phaseNamingHint(const LiveStore& store, const RunSummary& summary) {
-  if (!store.ownScript() || shareOutsidePhases(summary) < kMuchOutside || namesPhases(store)) {
-    return {};
-  }
+  // Waits are reported with lines of their own.
+  const double waits = (summary.plannedSyncMs + summary.unplannedSyncMs) / summary.stepsMs;
+  const double unknown = shareOutsidePhases(summary) - waits;
+  if (!store.ownScript() || !(unknown >= kMuchOutside) || namesPhases(store)) return {};
   return "To see what it is, put a part of the script into a with highwater.phase(\"augment\") "
          "block";
 }

@@ -30,7 +30,8 @@ struct NamedPhase {
 /// The share of the steps' time that lies outside of their phases, 0 to 1; 0 without steps.
 [[nodiscard]] double shareOutsidePhases(const RunSummary& summary);
 /// A sentence on how a script names what it does outside of its phases. Empty unless at least half
-/// of the time of its steps lies there and it names no phase yet.
+/// of the time of its steps lies there, without the waits for the device, and it names no phase
+/// yet.
 [[nodiscard]] std::string_view phaseNamingHint(const LiveStore& store, const RunSummary& summary);
 
 }  // namespace highwater::analysis

@@ -135,6 +135,14 @@ inline constexpr std::string_view kCreateGraphSign = "create_graph";
 inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";
 /// A model in an evaluation was called with gradients, at `line`.
 inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
+/// The data set of the training's DataLoader is a TensorDataset, whose rows it takes one by one.
+inline constexpr std::string_view kTensorRowsSign = "tensor_rows";
+/// The training's DataLoader has a sampler of the script's, whose code goes from `line` to the line
+/// number `text`.
+inline constexpr std::string_view kSamplerCodeSign = "sampler_code";
+/// The torch.autograd.Function `text` keeps its output as a member of ctx, at `line`: both then
+/// keep each other (torch/autograd/function.py, FunctionCtx.save_for_backward).
+inline constexpr std::string_view kOutputOnContextSign = "output_on_ctx";
 /// Each step adds `text` hooks to the models and their parameters, the newest of which has its code
 /// at `line`.
 inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "analysis/findings/finding_rules.h"
 #include "core/exit_codes.h"
 #include "core/names.h"
 #include "judged_run.h"
@@ -434,6 +435,58 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(jumps().advice, "a forward hook stores"), jumps().advice.c_str());
   }
 
+  void jumpsNameForwardPassesWithoutABackward() {
+    JudgedRun run = changed(growByJumps);
+    const auto jumps = [&run] { return only(run.judge(), FindingKind::MemoryJumps); };
+    QVERIFY(!contains(jumps().advice, "forward passes"));
+    const auto add = [&run](std::uint32_t step, int row, events::Phase phase) {
+      run.more.phases.emplace_back((JudgedRun::beginMs(step) + 1) * kMs + row, 1, step,
+                                   kTrainingThread, phase);
+    };
+    const auto addForward = [&add](std::uint32_t step, int row) {
+      add(step, row, events::Phase::Forward);
+    };
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      addForward(step, 0);
+      if (step % 10 == 0) addForward(step, 1);
+    }
+    QVERIFY2(contains(jumps().evidence, "in 4 of these steps the model is called more often"),
+             jumps().evidence.c_str());
+    QVERIFY2(jumps().advice.starts_with("look for forward passes whose backward never comes"),
+             jumps().advice.c_str());
+    const JudgedRun before = run;
+    for (const std::uint32_t step : {10u, 20u, 30u, 40u}) add(step, 2, events::Phase::Backward);
+    QVERIFY(!contains(jumps().advice, "forward passes"));  // each has its own
+    run = before;
+    // In many others too.
+    for (std::uint32_t step = 11; step < 40; step += 2) addForward(step, 1);
+    QVERIFY(!contains(jumps().advice, "forward passes"));
+  }
+
+  void anOutputThatItsFunctionKeepsIsNamed() {
+    JudgedRun run;
+    run.current = [](std::uint32_t step) { return (100 + 4 * step) * kMiB; };
+    run.signs = {{std::string(kOutputOnContextSign), "train.py:16", "Clip"}};
+    const Finding found = only(run.judge(), FindingKind::MemoryGrowth);
+    QCOMPARE(found.line, std::string("train.py:16"));
+    QVERIFY2(contains(found.evidence, "the autograd Function Clip keeps its own output"),
+             found.evidence.c_str());
+    QVERIFY2(contains(found.advice, "at train.py:16: hand it to ctx.save_for_backward()"),
+             found.advice.c_str());
+  }
+
+  void rowsOfATensorDatasetAreTakenByTheBatch() {
+    LiveStore store;
+    RunDescription run;
+    run.ownScript = true;
+    run.loader = LoaderSettings{};
+    store.apply(run);
+    QVERIFY(!contains(loaderAdvice(store), "TensorDataset"));
+    run.signs = {{std::string(kTensorRowsSign), ""}};
+    store.apply(run);
+    QVERIFY2(contains(loaderAdvice(store), "BatchSampler"), loaderAdvice(store).c_str());
+  }
+
   void aFallbackInALoopIsToldAsOne() {
     JudgedRun run;
     for (std::uint32_t step = 1; step <= 40; ++step) {
@@ -621,6 +674,12 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.evidence, "of 3 shapes"), found.evidence.c_str());
     run.length = [](std::uint32_t) { return 64; };  // no shape varies
     QCOMPARE(kindsIn(run), KindSet{FindingKind::DriverGrowth});
+    // The driver keeps what tensors held at times, and no more.
+    const auto driver = run.driver;
+    run.current = [driver](std::uint32_t step) {
+      return step % 8 == 0 ? driver(step) - 50 * kMiB : 100 * kMiB;
+    };
+    QVERIFY(!kindsIn(run).contains(FindingKind::DriverGrowth));
     fragment(run);
     run.current = [](std::uint32_t step) { return (100 + step) * kMiB; };  // it is in use
     QCOMPARE(kindsIn(run), KindSet{FindingKind::MemoryGrowth});

@@ -84,6 +84,9 @@ class TestNamedPhases : public QObject {
     RunSummary mostlyPhases = summary;
     mostlyPhases.phaseMs[static_cast<std::size_t>(events::Phase::Backward)] = 21;
     QVERIFY(phaseNamingHint(run.store, mostlyPhases).empty());
+    RunSummary waiting = summary;
+    waiting.plannedSyncMs = 1;
+    QVERIFY(phaseNamingHint(run.store, waiting).empty());
 
     NamedRun named;
     named.store.apply(script);

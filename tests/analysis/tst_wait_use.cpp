@@ -63,6 +63,9 @@ class TestWaitUse : public QObject {
     row("unknown", waitAt(""), "if the step needs the value");
     row("scaler", inLibrary("torch/amp/grad_scaler.py:457 GradScaler.step"),
         "bfloat16 needs no scaler");
+    WaitCase check = waitAt("if dist.Normal(mean, std).log_prob(x).sum() > 0:");
+    check.site.library = "distributions/distribution.py:76 Distribution.__init__";
+    row("check of arguments", check, "set_default_validate_args(False)");
     row("bincount", ofOp("aten::bincount", SyncKind::ValueRead), "scatter_add_");
     row("nonzero", ofOp("aten::nonzero", SyncKind::Nonzero), "masked_fill");
     row("cache", ofOp("torch.mps.empty_cache", SyncKind::Synchronize), "once an epoch");

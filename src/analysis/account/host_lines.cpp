@@ -10,6 +10,14 @@
 
 namespace highwater::analysis {
 
+bool checksDistribution(std::string_view library) {
+  const auto has = [library](std::string_view text) {
+    return library.find(text) != std::string_view::npos;
+  };
+  return has("distributions/constraints.py") || has(" Distribution.__init__") ||
+         has(" Distribution._validate_sample");
+}
+
 std::vector<HostLine> hostLines(const LiveStore& store, const TimeRange& range,
                                 const HostSampleFilter& counts) {
   return hostLines(store, std::span(&range, 1), counts);
@@ -31,16 +39,25 @@ std::vector<HostLine> hostLines(const LiveStore& store, std::span<const TimeRang
       ++total;
     }
   }
-  // A line has an id for each stack that led to it.
-  std::map<std::tuple<std::string, std::uint32_t, std::string>, HostLine> byLine;
+  // A line has an id for each stack that led to it. A check of arguments is many ops, and so many
+  // lines of the library, of which that with the most samples is shown.
+  struct Counted {
+    HostLine line;
+    std::uint64_t most = 0;
+  };
+  std::map<std::tuple<std::string, std::uint32_t, std::string>, Counted> byLine;
   for (const auto& [id, count] : bySite) {
     CallSiteParts site = store.callSiteParts(id);
-    HostLine& line = byLine[{site.path, site.number, site.library}];
-    line.site = std::move(site);
-    line.samples += count;
+    const std::string library = checksDistribution(site.library) ? "checks" : site.library;
+    Counted& counted = byLine[{site.path, site.number, library}];
+    counted.line.samples += count;
+    if (count <= counted.most) continue;
+    counted.most = count;
+    counted.line.site = std::move(site);
   }
   std::vector<HostLine> lines;
-  for (auto& [key, line] : byLine) {
+  for (auto& [key, counted] : byLine) {
+    HostLine& line = counted.line;
     line.share = static_cast<double>(line.samples) / static_cast<double>(total);
     lines.push_back(std::move(line));
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -17,6 +18,10 @@ struct HostLine {
   std::uint64_t samples = 0;  ///< host samples that were taken in it
   double share = 0;           ///< of all samples that were counted, 0 to 1
 };
+
+/// Whether a library's line checks the arguments of a torch.distributions.Distribution
+/// (torch/distributions/distribution.py and constraints.py), which validate_args=False leaves out.
+[[nodiscard]] bool checksDistribution(std::string_view library);
 
 /// Whether a host sample counts; empty: each.
 using HostSampleFilter = std::function<bool(const events::HostSample&)>;

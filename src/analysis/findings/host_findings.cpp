@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <map>
 
@@ -9,6 +10,7 @@
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/findings/wait_use.h"
 #include "analysis/statistics.h"
 #include "core/names.h"
 #include "core/units.h"
@@ -76,6 +78,29 @@ constexpr std::array kLineAdvice = {
                "parameter in one torch._foreach_copy_, needs no new tensors",
                true},
 };
+
+constexpr const char* kSamplerAdvice =
+    "a sampler runs in the script's own process, also where a DataLoader has workers: build what "
+    "it "
+    "looks up (the rows of each label, say) once, before the training, and only choose from it "
+    "there";
+
+/// Whether "sampler.py:24" lies in the sampler of the training's DataLoader.
+bool isInSampler(const LiveStore& store, const std::string& line) {
+  const CodeSign* code = store.run() ? store.run()->sign(kSamplerCodeSign) : nullptr;
+  const std::size_t colon = line.rfind(':');
+  if (!code || colon == std::string::npos) return false;
+  const auto numberIn = [](std::string_view text) {
+    int number = 0;
+    std::from_chars(text.data(), text.data() + text.size(), number);
+    return number;
+  };
+  const std::string file = line.substr(0, colon + 1);
+  const int number = numberIn(std::string_view(line).substr(colon + 1));
+  return code->line.starts_with(file) &&
+         number >= numberIn(std::string_view(code->line).substr(file.size())) &&
+         number <= numberIn(code->text);
+}
 
 /// The share of the time in which a script queues ops, 0 to 1, from which on its optimizer is what
 /// to look at first.
@@ -486,22 +511,27 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
       ranges.push_back({span.beginNs, span.endNs});
     }
   });
-  std::string text, source;
+  std::string text, source, samplerLine;
   double firstShare = 0;
+  bool checks = false;
   // Before Python 3.13 a call into C may get the samples of what ran before it.
   const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
-  const std::string lag = lags ? "or up to " + lags->text + " before " : "";
+  const std::string lag = lags ? " or up to " + lags->text + " before it" : "";
   const std::vector<HostLine> lines = hostLines(steps.store, ranges);
   for (const HostLine& each : lines) {
     if (each.site.line.empty() || !standsOut(each, lines.size())) continue;
     if (text.empty()) {
       finding.line = each.site.line;
       source = each.site.text;
+      checks = checksDistribution(each.site.library);
       firstShare = each.share;
+    }
+    if (samplerLine.empty() && isInSampler(steps.store, each.site.line)) {
+      samplerLine = each.site.line;
     }
     text += (text.empty() ? "; of its host samples " : ", ") +
             std::to_string(std::lround(100 * each.share)) + " % (" + std::to_string(each.samples) +
-            ") are at " + lag + each.site.line;
+            ") are at " + each.site.line + (text.empty() ? lag : "");
     if (!each.site.text.empty()) text += " (" + each.site.text + ')';
   }
   if (text.empty()) return 0;
@@ -514,6 +544,12 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   const bool isKnown = !ofBatch && known != kLineAdvice.end();
   if (isKnown) {
     finding.advice = std::string(known->advice) + (known->isAll ? "" : ". Else " + finding.advice);
+  }
+  if (checks) finding.advice = std::string(kUncheckedAdvice) + ". Else " + finding.advice;
+  if (ofBatch && samplerLine == finding.line) {
+    finding.advice = kSamplerAdvice + (firstShare < 0.5 ? ". Else " + finding.advice : "");
+  } else if (ofBatch && !samplerLine.empty()) {
+    finding.advice += ". And at " + samplerLine + ": " + kSamplerAdvice;
   }
   finding.advice = "at " + finding.line + ": " + finding.advice;
   return isKnown && known->isAll ? firstShare : 0;

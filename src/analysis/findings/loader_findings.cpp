@@ -76,6 +76,13 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "torch.randperm(n, device=x.device).split(batch_size)) without a DataLoader, or keep "
            "them on the CPU and move whole batches";
   }
+  if (store.run() && store.run()->sign(kTensorRowsSign)) {
+    return "its data set is a TensorDataset, of which the DataLoader takes each row by itself, to "
+           "stack them again: take whole batches, x[rows] with rows from "
+           "torch.randperm(n).split(batch_size), or give the DataLoader batches of rows: "
+           "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=False), "
+           "batch_size=None. Workers do the same work, and send it";
+  }
   if (loader && loader->workers > 0) {
     return "its " + std::to_string(loader->workers) +
            " workers are too slow: make items cheaper "
@@ -88,8 +95,9 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "whole batch at once, by __getitems__(rows) of the data set or by indexing tensors with "
            "all rows of a batch (x[rows]), or prepare the data once and keep it";
   }
-  return "have the DataLoader prepare batches while the device works (num_workers=2, "
-         "persistent_workers=True), or prepare the data once and keep it";
+  return "prepare the data once and keep it, or have the DataLoader prepare batches while the "
+         "device works (num_workers=2, persistent_workers=True; each worker is a process of its "
+         "own, with its own open files and a copy of the data set)";
 }
 
 void findLoaderStart(const CheckedSteps& steps, Findings& findings) {

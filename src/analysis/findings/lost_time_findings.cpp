@@ -648,6 +648,14 @@ void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbac
   advice += steps.store.ownScript() ? ", or call it less often than at each step; or accept it"
                                     : ", or move it out of the step; or accept it";
   lost.describe(steps, finding, advice);
+  if (finding.where.find(".parametrizations.") != std::string::npos &&
+      fallbacks.calls >= kLeastCallsOfALoop) {
+    finding.advice =
+        "a parametrization computes its weight anew at each use. Where a layer is used several "
+        "times in one forward pass, as a recurrent cell is, put that pass under "
+        "torch.nn.utils.parametrize.cached(), which computes it once. Else " +
+        finding.advice;
+  }
   // Autograd's threads have no call site, but the op of a backward has a forward.
   if (const std::string line = lost.anyLine(steps.store); finding.line.empty() && !line.empty()) {
     finding.line = line;

@@ -185,6 +185,7 @@ constexpr std::array kKeptGraphs = {
 /// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
+  const auto& run = steps.store.run();
   const CopiedLine copied =
       mostCopied(steps.store, events::SyncKind::CopyToDevice, [&](const events::SyncPoint& each) {
         return steps.holding(each.step(), each.begin_ns()) != nullptr;
@@ -203,7 +204,17 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
         finding.advice;
     return;
   }
-  const auto& run = steps.store.run();
+  if (const CodeSign* keeps = run ? run->sign(kOutputOnContextSign) : nullptr) {
+    finding.line = keeps->line;
+    finding.evidence += "; the autograd Function " + keeps->text +
+                        " keeps its own output as a member of ctx, at " + keeps->line;
+    finding.advice = "at " + keeps->line +
+                     ": hand it to ctx.save_for_backward(), and take it from ctx.saved_tensors in "
+                     "backward: an output and the ctx that is its grad_fn else keep each other for "
+                     "ever. Else " +
+                     finding.advice;
+    return;
+  }
   for (const KeptGraph& each : kKeptGraphs) {
     const CodeSign* sign = run ? run->sign(each.sign) : nullptr;
     if (!sign || sign->line.empty()) continue;
@@ -296,6 +307,37 @@ void addEvaluations(const CheckedSteps& steps, const MemoryGrowth& growth, Findi
                    finding.advice;
 }
 
+/// Puts first that what stays are forward passes without a backward, if the steps in which memory
+/// grew had more of them than others.
+void addOpenForwards(const CheckedSteps& steps, const MemoryGrowth& growth, Finding& finding) {
+  // Of each step: its forward passes, without those that have a backward.
+  std::map<std::uint32_t, double> open;
+  for (const events::StepRecord& each : steps.records) open[each.step()] = 0;
+  for (const events::PhaseSpan& each : steps.store.phases()) {
+    const auto step = open.find(each.step());
+    if (step == open.end()) continue;
+    if (each.phase() == events::Phase::Forward) ++step->second;
+    if (each.phase() == events::Phase::Backward) --step->second;
+  }
+  std::vector<double> counts;
+  for (const auto& [step, count] : open) counts.push_back(count);
+  const double usual = medianOf(counts);
+  const auto hasMore = [&](std::uint32_t step) { return open[step] > usual; };
+  const auto all =
+      std::count_if(counts.begin(), counts.end(), [usual](double each) { return each > usual; });
+  const auto grown = std::count_if(growth.atSteps.begin(), growth.atSteps.end(), hasMore);
+  const auto jumps = static_cast<std::ptrdiff_t>(growth.atSteps.size());
+  if (5 * grown < 4 * jumps || all > 3 * jumps) return;
+  finding.evidence +=
+      "; in " + std::to_string(grown) +
+      " of these steps the model is called more often, without a backward for each call";
+  finding.advice =
+      "look for forward passes whose backward never comes, as of a batch that is given up, and for "
+      "what keeps their outputs: a list, or an exception, whose traceback holds the tensors of all "
+      "its frames (keep str(error) in its place). Else " +
+      finding.advice;
+}
+
 /// Adds to a finding the module that keeps most, where ops were recorded.
 void addKeeper(const CheckedSteps& steps, Finding& finding) {
   const std::optional<Keeper> keeper = keeperOf(steps.store);
@@ -355,6 +397,7 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
   } else if (growth.shape == GrowthShape::Jumps) {
     finding = jumps(steps, growth);
     addNewShapes(steps, points, *finding);
+    addOpenForwards(steps, growth, *finding);
     addEvaluations(steps, growth, *finding);
   } else if (steadySlope(points) >= kLeastGrowthBytes) {
     finding = evenGrowth(steps, growth);

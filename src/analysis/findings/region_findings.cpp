@@ -273,9 +273,6 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   Finding finding = steps.ofTime(evaluates ? FindingKind::Evaluation : FindingKind::OutsideSteps,
                                  steps.perStepMs(ns));
   finding.estimate = true;
-  finding.title = (isEachStep ? "Calls of the model without gradients" : name) + ": " +
-                  percentText(share) + " of the time since the first step, " +
-                  std::string(words.title);
   if (evaluates) finding.count = visits;
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
@@ -294,6 +291,13 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
         finding);
   }
   const bool isNamed = !finding.line.empty();
+  // Host samples may show that the time is spent between the calls, not in them.
+  const std::string what = !isEachStep ? name
+                           : isNamed
+                               ? "Calls of the model without gradients, and what comes between"
+                               : "Calls of the model without gradients";
+  finding.title = what + ": " + percentText(share) + " of the time since the first step, " +
+                  std::string(words.title);
   const AccountRow& largest = *most->largest;
   finding.where = partText(store, largest.part);
   const AccountRow* wait = shares[static_cast<std::size_t>(Taker::Waits)].largest;

@@ -4,6 +4,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "analysis/account/host_lines.h"
+
 namespace highwater::analysis {
 namespace {
 
@@ -98,6 +100,10 @@ constexpr std::array kRows = {
          "scaler: torch.autocast(\"mps\", torch.bfloat16), without scaler.scale() and "
          "scaler.step()",
          false, true}},
+    Row{[](const WaitCase& wait) {
+          return readsOneValue(wait) && checksDistribution(wait.site.library);
+        },
+        {FindingKind::SyncPoint, "torch.distributions checks its arguments", kUncheckedAdvice}},
     Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"clip_grad"}); },
         {FindingKind::SyncPoint, "the clipping of gradients reads their norm",
          "leave error_if_nonfinite out, and log the norm only every few steps"}},

@@ -8,6 +8,12 @@
 
 namespace highwater::analysis {
 
+/// Advice on what checks the arguments of a torch.distributions.Distribution.
+inline constexpr std::string_view kUncheckedAdvice =
+    "leave out the checks of torch.distributions, each of which reads a value: give validate_args="
+    "False, or call torch.distributions.Distribution.set_default_validate_args(False) once, before "
+    "the training";
+
 /// All waits at one line of the training, as far as they tell what the line is for.
 struct WaitCase {
   std::string_view op;

@@ -9,6 +9,7 @@ import time
 import weakref
 
 from ._attach import encoded, tell
+from ._code import kept_output, sampler_code
 from ._dynamo import Uncompiled, callback_getter
 from ._gradients import UnusedGradients, class_of
 from ._knobs import Knobs
@@ -24,6 +25,8 @@ _LOADER_START, _FIRST_BATCH = b"starting DataLoader workers", b"first batch of D
 _PAUSE_POLL_SECONDS = 0.02
 # How deep subsets of data sets are looked into.
 _MOST_SUBSETS = 4
+# The steps of optimizers, counted from 1, after which the script's autograd Functions are looked at.
+_LOOK_AT_FUNCTIONS_AFTER = (3, 30)
 # How long a script that calls os._exit() waits at most for the last moments to be sent.
 _EXIT_MS = 300
 
@@ -75,6 +78,7 @@ class Training(StepListener):
         self._fetches = 0  # that are open
         self._remembered = None, False
         self._loader_settings: dict = {}
+        self._takes_rows = False  # one by one, of the tensors of a TensorDataset
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
         self._signs: dict[str, str] = {}  # of the script's code, by their keys, as native/exports reads them
         self._unused_gradients = UnusedGradients(optimizers)
@@ -222,11 +226,23 @@ class Training(StepListener):
         if loader is not self._loader or evaluates is not self._evaluates:
             self._remembered = self._loader, self._evaluates
             self.describe(**self._loader_settings)
+            if not self._evaluates:
+                self._note_loading()
             try:
                 if not self._evaluates:
                     self._training_samplers.add(self._loader)
             except TypeError:  # None, or a class with __slots__: it has no weak references
                 pass
+
+    def _note_loading(self) -> None:
+        """What the training's loader is like, as long as it is this one."""
+        signs = {"tensor_rows": ("",) if self._takes_rows else None,
+                 "sampler_code": sampler_code(self._loader) or sampler_code(getattr(self._loader, "sampler", None))}
+        for what, sign in signs.items():
+            if self._signs.pop(what, None) and sign is None:
+                self.describe(signs=[*self._signs.values()])
+            if sign is not None:
+                self.note_sign(what, *sign)
 
     def _trains_with(self, sampler) -> bool:
         try:
@@ -271,6 +287,7 @@ class Training(StepListener):
             self._loader_settings = {"loader_workers": int(workers) if hasattr(workers, "__index__") else -1,
                                      "persistent_workers": bool(getattr(iterator, "_persistent_workers", False)),
                                      "device_data": self._holds_device_tensors(getattr(iterator, "_dataset", None))}
+            self._takes_rows = self._takes_rows_of_tensors(iterator)
         return mine
 
     def _holds_device_tensors(self, dataset) -> bool:
@@ -278,10 +295,7 @@ class Training(StepListener):
 
         Calls nothing of the user's. A small tensor may be a mean, and one of another class may compute anything.
         """
-        for _ in range(_MOST_SUBSETS):
-            if type(dataset) is not self.torch.utils.data.Subset:
-                break
-            dataset = dataset.dataset
+        dataset = self._whole(dataset)
         members = getattr(dataset, "__dict__", None)
         if not isinstance(members, dict):
             return False
@@ -290,6 +304,21 @@ class Training(StepListener):
         with self._plain_tensors():
             return any(each.device.type == "mps" and each.ndim > 0 and len(each) > 2 * self._loader_batch
                        for each in held if type(each) is self.torch.Tensor)
+
+    def _whole(self, dataset):
+        """What a data set is a subset of."""
+        for _ in range(_MOST_SUBSETS):
+            if type(dataset) is not self.torch.utils.data.Subset:
+                break
+            dataset = dataset.dataset
+        return dataset
+
+    def _takes_rows_of_tensors(self, iterator) -> bool:
+        """Whether an iterator over a loader fetches the rows of a TensorDataset one by one, to stack them again."""
+        dataset = self._whole(getattr(iterator, "_dataset", None))
+        collates = getattr(iterator, "_collate_fn", None) is self.torch.utils.data.default_collate
+        return (collates and type(dataset) is self.torch.utils.data.TensorDataset and not hasattr(dataset, "__getitems__")
+                and bool(getattr(iterator, "_auto_collation", False)))
 
     def enter_loader_start(self, iterator, loader):
         """A DataLoader starts worker processes for an iteration over it."""
@@ -388,6 +417,8 @@ class Training(StepListener):
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
                 self._piled_hooks.after_step(self._steps, self._names)
+            if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
+                self.note_sign("output_on_ctx", *kept)
             self._rule.optimizer_ends(id(optimizer))
 
     def enter_scaler(self, optimizer):

@@ -159,15 +159,22 @@ std::string shortFile(std::string_view file) {
 struct Code {
   std::string file, function;
   bool isUsers = false;
-  bool isShown = false;  ///< where the user's line called it: a library's, but not PyTorch's
+  bool isShown = false;  ///< where the user's line called it: a library's, but not PyTorch's own
 };
+
+/// Whether a file of a library tells more than the user's line that called it. Of PyTorch's only
+/// torch.distributions does, which reads values to check its arguments.
+bool isTelling(const std::string& file) {
+  return !file.empty() && file.front() != '<' &&
+         (file.find("/torch/") == std::string::npos ||
+          file.find("/torch/distributions/") != std::string::npos);
+}
 
 Code codeOf(PyCodeObject* code) {
   Code found{textOf(code, "co_filename"), textOf(code, "co_qualname")};
   if (found.function.empty()) found.function = textOf(code, "co_name");
   found.isUsers = isUsers(found.file);
-  found.isShown = !found.isUsers && !found.file.empty() && found.file.front() != '<' &&
-                  found.file.find("/torch/") == std::string::npos;
+  found.isShown = !found.isUsers && isTelling(found.file);
   return found;
 }
 
