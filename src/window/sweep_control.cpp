@@ -39,7 +39,11 @@ SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks*
   connect(run_, &CurrentRun::stateChanged, this, [this] {
     if (wanted_ && run_->state() == Session::State::kRunning) start();
   });
-  connect(run_, &CurrentRun::ended, this, [this] { wanted_ = false; });
+  connect(run_, &CurrentRun::ended, this, [this] {
+    wanted_ = false;
+    // A sweep that ended while its run was stopping has left the setting to the run's end.
+    if (!run_->sweeps()) putBackSetting();
+  });
   update();
 }
 
