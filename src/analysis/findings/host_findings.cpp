@@ -81,8 +81,7 @@ constexpr std::array kLineAdvice = {
 
 constexpr const char* kSamplerAdvice =
     "a sampler runs in the script's own process, also where a DataLoader has workers: build what "
-    "it "
-    "looks up (the rows of each label, say) once, before the training, and only choose from it "
+    "it looks up (the rows of each label, say) once, before the training, and only choose from it "
     "there";
 
 /// Whether "sampler.py:24" lies in the sampler of the training's DataLoader.

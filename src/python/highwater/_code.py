@@ -51,7 +51,12 @@ def _or_none(function):
 def sampler_code(sampler) -> tuple[str, str] | None:
     """The first line of the class of a DataLoader's sampler, "sampler.py:17", and the number of its last; None where
     it is none of the script's."""
-    cls = next((each for each in type(sampler).__mro__ if "__iter__" in each.__dict__), object)
+    return _lines_of_sampler(type(sampler))
+
+
+@functools.lru_cache(maxsize=8)  # asked again at each epoch, and slow
+def _lines_of_sampler(sampler_class: type) -> tuple[str, str] | None:
+    cls = next((each for each in sampler_class.__mro__ if "__iter__" in each.__dict__), object)
     function = _function_of_users(cls.__dict__.get("__iter__"), _others())
     if function is None:
         return None

@@ -239,10 +239,11 @@ class Training(StepListener):
         signs = {"tensor_rows": ("",) if self._takes_rows else None,
                  "sampler_code": sampler_code(self._loader) or sampler_code(getattr(self._loader, "sampler", None))}
         for what, sign in signs.items():
-            if self._signs.pop(what, None) and sign is None:
-                self.describe(signs=[*self._signs.values()])
+            had_one = self._signs.pop(what, None)
             if sign is not None:
                 self.note_sign(what, *sign)
+            elif had_one:
+                self.describe(signs=[*self._signs.values()])
 
     def _trains_with(self, sampler) -> bool:
         try:
