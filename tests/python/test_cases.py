@@ -144,6 +144,11 @@ class Judged(Recording):
             _, said = process.communicate(timeout=LIMIT)
         return process.returncode, said
 
+    def ledger_of_the_training(self):
+        """The file of the process that trained: the longest."""
+        ledgers = [each.path for each in os.scandir(self.folder) if each.name.startswith("ledger.")]
+        return max(ledgers, key=os.path.getsize)
+
     def report_as(self, *options):
         return subprocess.run([PROGRAM, "report", *options, self.path], env=environment(COLUMNS="200"), text=True,
                               capture_output=True, timeout=LIMIT, check=False).stdout
@@ -153,14 +158,15 @@ class Judged(Recording):
 
     def wrong(self, folder, case):
         """What is wrong with the report of a case: a line each."""
-        ledger = os.path.join(self.folder, "ledger")
+        # Of each process: the workers of a DataLoader have devices of their own.
+        ledgers = os.path.join(self.folder, "ledger.%p")
         variables = environment(TMPDIR=self.folder, PYTHONPATH=os.environ.get("PYTHONPATH", ""), **case.get("env", {}))
         alone = case.get("alone", False)
         if "before" in case:
             self.run_program(case["before"], variables, folder, alone)
-        code, said = self.run_program(case["args"], {**variables, "HIGHWATER_SIM_LEDGER": ledger}, folder, alone)
-        if code != case.get("exit", 0):
-            yield f"exit code {code}: {said}"
+        code, said = self.run_program(case["args"], {**variables, "HIGHWATER_SIM_LEDGER": ledgers}, folder, alone)
+        self.assertEqual(code, case.get("exit", 0), said)  # whatever else is known to be wrong
+        ledger = self.ledger_of_the_training() if code == 0 else ""
         if code == 0:
             yield from wrong_waits(self.path, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
