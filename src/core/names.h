@@ -66,7 +66,8 @@ inline constexpr char kEvaluationSpan[] = "evaluation";
 /// waits and copies.
 inline constexpr char kCheckpointSpan[] = "checkpoint";
 inline constexpr char kCheckpointWaitSpan[] = "wait before checkpoint";
-/// The name of the span from the creation of a DataLoader's workers to their first batch.
+/// The name of the spans in which a DataLoader's workers are created, make their first batches and
+/// end. The first span of a start is one that does not continue another.
 inline constexpr char kLoaderStartSpan[] = "starting DataLoader workers";
 
 }  // namespace highwater

@@ -87,10 +87,11 @@ class Scripts(unittest.TestCase):
         log = self.watched("workers_and_evaluation")
         self.assertEqual(log.steps(), plain_steps(10, 8))
         self.assertEqual(log.phases().count("evaluation"), 2)  # one an epoch
-        # Each loader starts its workers at each epoch, and then fetches its first batch.
+        # Each loader starts its workers at each epoch, fetches their first two batches, and ends them.
         self.assertEqual(log.phases().count("starting DataLoader workers"), 2 * 2)
-        self.assertEqual(log.phases().count("first batch of DataLoader workers"), 2 * 2)
-        self.assertEqual(log.phases().count("batch_assembly"), 2 * (4 + 1 + 1 + 1))
+        self.assertEqual(log.phases().count("first batch of DataLoader workers"), 2 * 4)
+        self.assertEqual(log.phases().count("end of DataLoader workers"), 2 * 2)
+        self.assertEqual(log.phases().count("batch_assembly"), 2 * (3 + 1 + 0 + 1))
         self.assertEqual((log.described()["loader_workers"], log.described()["persistent_workers"]), (2, False))
         self.assertEqual(log.phases().count("forward"), 2 * 5 * 2)
         self.assertEqual(log.knobs()["dataloader_batch_size"]["value"], 8)

@@ -149,8 +149,8 @@ inline constexpr std::size_t kMostCountedOps = 300'000;
 void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding& finding);
 /// Adds a finding if starting the workers of DataLoaders takes a large share of the steps' time.
 void findLoaderStart(const CheckedSteps& steps, Findings& findings);
-/// For each checked step: the time in which workers of DataLoaders are started, up to their first
-/// batch, in ns. Costs one walk over the named spans.
+/// For each checked step: the time in which workers of DataLoaders are started and ended, with the
+/// wait for their first batches, in ns. Costs one walk over the named spans.
 [[nodiscard]] std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps);
 /// What to do where the device waits for the batches of a script: by how its DataLoader loads.
 /// `loadMs`: what loading takes, in ms a step, where that is known.

@@ -33,7 +33,7 @@ constexpr double kWorkerMs = 5;
 struct LoaderStarts {
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
-  std::int64_t startNs = 0;  ///< of that, without the wait for the first batch
+  std::int64_t startNs = 0;  ///< of that, without the wait for the first batches and the end
   std::map<std::string, std::int64_t> nsByLine;
 };
 
@@ -83,6 +83,12 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=False), "
            "batch_size=None. Workers do the same work, and send it";
   }
+  if (loader && loader->workers > 0 && loadMs < kWorkerMs) {
+    return "its items are quick to make, and its " + std::to_string(loader->workers) +
+           " workers may take as long to send them: try num_workers=0, with a data set that "
+           "returns "
+           "a whole batch at once (__getitems__(rows), or x[rows] on tensors)";
+  }
   if (loader && loader->workers > 0) {
     return "its " + std::to_string(loader->workers) +
            " workers are too slow: make items cheaper "
@@ -118,7 +124,7 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings) {
   finding.where = kLoaderStartSpan;
   const double eachMs = toMs(starts.totalNs) / static_cast<double>(starts.count);
   finding.evidence = "workers were started " + std::to_string(starts.count) + " times, " +
-                     formatMs(eachMs) + " each up to their first batch";
+                     formatMs(eachMs) + " each with their first batches and their end";
   if (!finding.line.empty()) finding.evidence += ", at " + finding.line;
   const auto loader = steps.store.run() ? steps.store.run()->loader : std::nullopt;
   if (loader && loader->workers > 0) {

@@ -195,6 +195,8 @@ class Hooks:
                 self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
                 self._surround(_MultiProcessingDataLoaderIter.__init__, training.enter_loader_start,
                                training.leave_fetch, ("self", "loader")),
+                self._surround(_MultiProcessingDataLoaderIter._shutdown_workers, training.enter_loader_end,
+                               training.leave_loader_end),
                 surround(torch.amp.autocast_mode.autocast.__init__, self._guard(training.enter_autocast),
                          arguments=("device_type", "enabled"), unless=compiling),
                 self._surround(torch.amp.GradScaler.step, training.enter_scaler, training.leave_scaler,

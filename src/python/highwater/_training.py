@@ -20,8 +20,12 @@ from ._steps import StepListener, StepRule
 
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
 _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
-# The workers of a DataLoader are started, and then load the first batch: one span of native/script_probe.
+# The workers of a DataLoader are ended and started, and then load the first batches: one kind of span of
+# native/script_probe, whatever of it the training waits for.
 _LOADER_START, _FIRST_BATCH = b"starting DataLoader workers", b"first batch of DataLoader workers"
+_LOADER_END = b"end of DataLoader workers"
+# The second batch is mostly another worker's first one.
+_FIRST_BATCHES = 2
 _PAUSE_POLL_SECONDS = 0.02
 # How deep subsets of data sets are looked into.
 _MOST_SUBSETS = 4
@@ -86,7 +90,8 @@ class Training(StepListener):
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
-        self._starting: weakref.WeakSet = weakref.WeakSet()  # iterators over loaders that have fetched nothing
+        # Of iterators over loaders, how many of the next batches are their workers' first ones.
+        self._starting: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
         self._training_samplers: weakref.WeakSet = weakref.WeakSet()
         self._has_stopped = False
         self._has_ended = False
@@ -278,9 +283,12 @@ class Training(StepListener):
     # Data
 
     def enter_fetch(self, iterator):
-        starts = iterator in self._starting
-        self._starting.discard(iterator)
-        mine = self._begin_fetch(iterator, _FIRST_BATCH if starts else _FETCH)
+        first_batches = self._starting.get(iterator, 0)
+        if first_batches > 1:
+            self._starting[iterator] = first_batches - 1
+        elif first_batches:
+            del self._starting[iterator]
+        mine = self._begin_fetch(iterator, _FIRST_BATCH if first_batches else _FETCH)
         if mine and self._settings_of() is not iterator:
             self._settings_of = weakref.ref(iterator)
             workers = getattr(iterator, "_num_workers", -1)
@@ -323,8 +331,19 @@ class Training(StepListener):
 
     def enter_loader_start(self, iterator, loader):
         """A DataLoader starts worker processes for an iteration over it."""
-        self._starting.add(iterator)
+        self._starting[iterator] = _FIRST_BATCHES
         return self._begin_fetch(loader, _LOADER_START)
+
+    def enter_loader_end(self, iterator) -> bool:
+        """The worker processes of a DataLoader are ended, and waited for, unless they have ended before."""
+        if iterator._shutdown:
+            return False
+        self.probe.begin_phase(_LOADER_END)
+        return True
+
+    def leave_loader_end(self, entered: bool) -> None:
+        if entered:
+            self.probe.end_phase()
 
     def _begin_fetch(self, source, phase):
         """Returns whether the thread that trains fetches from `source`, a loader or an iterator."""

@@ -35,8 +35,10 @@ constexpr std::size_t kMostReasonBytes = 900;
 // A name of the script's own may be empty; an event without a name would be one of ours.
 constexpr std::string_view kUnnamed = "(unnamed)";
 
-/// The key of the rest of a span kLoaderStartSpan: the workers have been started, and load.
+/// The keys of the other spans kLoaderStartSpan: the workers that have been started load, and those
+/// of the last time end.
 constexpr std::string_view kFirstBatchOfLoader = "first batch of DataLoader workers";
+constexpr std::string_view kEndOfLoader = "end of DataLoader workers";
 
 std::string asName(std::string_view text) {
   return std::string(cutText(text, wire::kMaxNameBytes));
@@ -341,7 +343,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
   if (key != kEvaluationSpan || !around.evaluates) {
     next = {phaseOf(key), kNoId, around.evaluates || key == kEvaluationSpan, false};
     if (next.phase == events::Phase::None) {
-      next.begun = key == kFirstBatchOfLoader;
+      next.begun = key == kFirstBatchOfLoader || key == kEndOfLoader;
       if (next.begun) key = kLoaderStartSpan;
       // A script's own phases are found by their names.
       const bool isOurs = key == kEvaluationSpan || key == kLoaderStartSpan;
