@@ -149,6 +149,10 @@ inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";
 /// Before Python 3.13 a host sample may be up to `text` late, and then has the line of the next
 /// call into C.
 inline constexpr std::string_view kSamplesLagSign = "samples_lag";
+/// The first kFirstHostSamples host samples, counted from the step kFirstSampledStep on, were taken
+/// more often than the others: each stands for the `share` of the time of another.
+inline constexpr std::string_view kFirstHostSamplesSign = "first_host_samples";
+inline constexpr std::uint32_t kFirstHostSamples = 200, kFirstSampledStep = 2;
 
 /// The model, data and settings of the run. Sent before the first step; of a script again where
 /// more is known of it.

@@ -95,10 +95,44 @@ class TestHostLines : public QObject {
     QCOMPARE(lines[0].share, 1.0);
   }
 
+  void samplesThatCameMoreOftenStandForLess() {
+    SampledRun run;
+    RunDescription description;
+    description.signs.push_back({std::string(kFirstHostSamplesSign), "", "", 0.25});
+    run.store.apply(description);
+    run.sample(0, kTrainerLine);  // before the first of them
+    std::int64_t ms = 40;
+    for (std::uint32_t i = 0; i < kFirstHostSamples; ++i, ms += 10) run.sample(ms, kDump, 2);
+    for (int i = 0; i < 50; ++i, ms += 40) run.sample(ms, kTrainerLine, 3);
+    const auto lines = hostLines(run.done(), TimeRange{0, ms * kMs});
+    QCOMPARE(lines[0].site.line, std::string("train.py:30"));
+    QCOMPARE(lines[0].samples, std::uint64_t{51});
+    QCOMPARE(lines[0].of, std::uint64_t{251});
+    QCOMPARE(lines[0].share, 51.0 / 101);
+    QCOMPARE(lines[1].share, 50.0 / 101);
+  }
+
+  void countsByFunction() {
+    SampledRun run;
+    run.sample(0, kDump);
+    run.sample(40, kDumpElsewhere);
+    run.sample(80, kTrainerLine);
+    run.sample(120, kNoId);
+    const std::vector<TimeRange> ranges = {kAll};
+    const auto functions = hostFunctions(run.done(), ranges);
+    QCOMPARE(functions.size(), std::size_t{2});
+    QCOMPARE(functions[0].site.function, std::string("log"));
+    QCOMPARE(functions[0].site.line, std::string("train.py:12"));
+    QCOMPARE(functions[0].share, 0.5);
+    QCOMPARE(functions[1].site.function, std::string("main"));
+    QCOMPARE(functions[1].share, 0.25);
+  }
+
   void fewSamplesNameNoLineByChance() {
     const auto isNamed = [](std::uint64_t samples, std::uint64_t all, std::size_t lines) {
-      return standsOut({.site = {}, .samples = samples, .share = double(samples) / double(all)},
-                       lines);
+      return standsOut(
+          {.site = {}, .samples = samples, .of = all, .share = double(samples) / double(all)},
+          lines);
     };
     // By a table of the binomial distribution: P(X >= 2 of 3) = 0.028 at p = 0.1, of 4: 0.052.
     QVERIFY(isNamed(2, 2, 1) && !isNamed(2, 3, 2) && !isNamed(2, 4, 2) && !isNamed(2, 5, 2));

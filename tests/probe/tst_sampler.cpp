@@ -108,15 +108,19 @@ class TestSampler : public QObject {
     std::vector<std::int64_t> times;
     std::atomic<std::size_t> calls{0};
     Sampler sampler(recorder, &counters, 1);
-    sampler.alsoCall(500, [&](std::int64_t nowNs) {
+    sampler.alsoCall([&](std::int64_t nowNs) -> std::int64_t {
       times.push_back(nowNs);
-      ++calls;
+      return ++calls <= 10 ? 1'000'000 : 5'000'000;
     });
     sampler.start();
     QTRY_VERIFY_WITH_TIMEOUT(calls >= 20, 10'000);
     sampler.stop();
     QVERIFY(counters.reads < times.size());
     QVERIFY(std::is_sorted(times.begin(), times.end()));
+    // It is never called before it asked to be.
+    for (std::size_t i = 11; i < times.size(); ++i) {
+      QVERIFY(times[i] - times[10] >= static_cast<std::int64_t>(i - 11) * 5'000'000);
+    }
   }
 
   void usesTheGivenSystemReader() {

@@ -2,13 +2,92 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string>
 #include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 
 namespace highwater::analysis {
+namespace {
+
+/// The times for which host samples stand, as shares of that of a later one.
+class SampleWeights {
+ public:
+  explicit SampleWeights(const LiveStore& store) {
+    const CodeSign* sign = store.run() ? store.run()->sign(kFirstHostSamplesSign) : nullptr;
+    if (!sign) return;
+    first_ = sign->share;
+    std::uint32_t counted = 0;
+    for (const events::HostSample& each : store.hostSamples()) {
+      if (each.step() >= kFirstSampledStep && ++counted > kFirstHostSamples) break;
+      if (each.step() >= kFirstSampledStep) untilNs_ = each.time_ns();
+    }
+  }
+
+  [[nodiscard]] double of(const events::HostSample& sample) const {
+    return sample.step() >= kFirstSampledStep && sample.time_ns() <= untilNs_ ? first_ : 1;
+  }
+
+ private:
+  double first_ = 1;
+  std::int64_t untilNs_ = std::numeric_limits<std::int64_t>::min();
+};
+
+/// Host samples by what `keyOf` says of their call sites, the largest share first. A row's site is
+/// the one with the most samples.
+template <typename KeyOf>
+std::vector<HostLine> sampledBy(const LiveStore& store, std::span<const TimeRange> ranges,
+                                const KeyOf& keyOf, const HostSampleFilter& counts = {}) {
+  struct Counted {
+    std::uint64_t samples = 0;
+    double weight = 0;
+  };
+  const auto& samples = store.hostSamples();
+  const SampleWeights weights(store);
+  std::unordered_map<CallSiteId, Counted> bySite;
+  Counted all;
+  for (const TimeRange& range : ranges) {
+    const auto isBefore = [](const events::HostSample& each, std::int64_t ns) {
+      return each.time_ns() < ns;
+    };
+    for (auto at = std::lower_bound(samples.begin(), samples.end(), range.beginNs, isBefore);
+         at != samples.end() && at->time_ns() < range.endNs; ++at) {
+      if (counts && !counts(*at)) continue;
+      for (Counted* each : {&bySite[at->call_site()], &all}) {
+        ++each->samples;
+        each->weight += weights.of(*at);
+      }
+    }
+  }
+  // A line has an id for each stack that led to it.
+  struct Row {
+    HostLine line;
+    std::uint64_t most = 0;
+  };
+  std::map<std::invoke_result_t<KeyOf, const CallSiteParts&>, Row> rows;
+  for (const auto& [id, counted] : bySite) {
+    CallSiteParts site = store.callSiteParts(id);
+    Row& row = rows[keyOf(site)];
+    row.line.samples += counted.samples;
+    row.line.share += counted.weight / all.weight;
+    if (counted.samples <= row.most) continue;
+    row.most = counted.samples;
+    row.line.site = std::move(site);
+  }
+  std::vector<HostLine> lines;
+  for (auto& [key, row] : rows) {
+    row.line.of = all.samples;
+    lines.push_back(std::move(row.line));
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [](const HostLine& a, const HostLine& b) { return a.share > b.share; });
+  return lines;
+}
+
+}  // namespace
 
 bool checksDistribution(std::string_view library) {
   const auto has = [library](std::string_view text) {
@@ -25,45 +104,23 @@ std::vector<HostLine> hostLines(const LiveStore& store, const TimeRange& range,
 
 std::vector<HostLine> hostLines(const LiveStore& store, std::span<const TimeRange> ranges,
                                 const HostSampleFilter& counts) {
-  const auto& samples = store.hostSamples();
-  std::unordered_map<CallSiteId, std::uint64_t> bySite;
-  std::uint64_t total = 0;
-  for (const TimeRange& range : ranges) {
-    const auto isBefore = [](const events::HostSample& each, std::int64_t ns) {
-      return each.time_ns() < ns;
-    };
-    for (auto at = std::lower_bound(samples.begin(), samples.end(), range.beginNs, isBefore);
-         at != samples.end() && at->time_ns() < range.endNs; ++at) {
-      if (counts && !counts(*at)) continue;
-      ++bySite[at->call_site()];
-      ++total;
-    }
-  }
-  // A line has an id for each stack that led to it. A check of arguments is many ops, and so many
-  // lines of the library, of which that with the most samples is shown.
-  struct Counted {
-    HostLine line;
-    std::uint64_t most = 0;
-  };
-  std::map<std::tuple<std::string, std::uint32_t, std::string>, Counted> byLine;
-  for (const auto& [id, count] : bySite) {
-    CallSiteParts site = store.callSiteParts(id);
-    const std::string library = checksDistribution(site.library) ? "checks" : site.library;
-    Counted& counted = byLine[{site.path, site.number, library}];
-    counted.line.samples += count;
-    if (count <= counted.most) continue;
-    counted.most = count;
-    counted.line.site = std::move(site);
-  }
-  std::vector<HostLine> lines;
-  for (auto& [key, counted] : byLine) {
-    HostLine& line = counted.line;
-    line.share = static_cast<double>(line.samples) / static_cast<double>(total);
-    lines.push_back(std::move(line));
-  }
-  std::stable_sort(lines.begin(), lines.end(),
-                   [](const HostLine& a, const HostLine& b) { return a.samples > b.samples; });
-  return lines;
+  // A check of arguments is many ops, and so many lines of the library.
+  return sampledBy(
+      store, ranges,
+      [](const CallSiteParts& site) {
+        const std::string library = checksDistribution(site.library) ? "checks" : site.library;
+        return std::tuple(site.path, site.number, library);
+      },
+      counts);
+}
+
+std::vector<HostLine> hostFunctions(const LiveStore& store, std::span<const TimeRange> ranges) {
+  std::vector<HostLine> functions = sampledBy(
+      store, ranges, [](const CallSiteParts& site) { return std::pair(site.path, site.function); });
+  std::erase_if(functions, [](const HostLine& each) {
+    return each.site.function.empty() || each.site.function == "<module>";
+  });
+  return functions;
 }
 
 bool standsOut(const HostLine& line, std::size_t lines) {
@@ -71,7 +128,7 @@ bool standsOut(const HostLine& line, std::size_t lines) {
   // Of more samples, a quarter is too many for chance.
   constexpr double kManySamples = 100;
   if (line.share < kLeastShare) return false;
-  const double all = std::round(static_cast<double>(line.samples) / line.share);
+  const auto all = static_cast<double>(line.of);
   if (all >= kManySamples) return true;
   double fewer = 0, chance = std::pow(1 - kSmallShare, all);
   for (std::uint64_t i = 0; i < line.samples; ++i) {

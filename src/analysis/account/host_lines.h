@@ -12,11 +12,12 @@
 namespace highwater::analysis {
 
 /// A line of the user's code, with the library's line that it called, at which the host did work of
-/// its own.
+/// its own. Of a function: its line with the most samples, and the numbers of all of them.
 struct HostLine {
   CallSiteParts site;         ///< empty where no line of the user's ran
   std::uint64_t samples = 0;  ///< host samples that were taken in it
-  double share = 0;           ///< of all samples that were counted, 0 to 1
+  std::uint64_t of = 0;       ///< all that were counted
+  double share = 0;           ///< of the time that those stand for, 0 to 1
 };
 
 /// Whether a library's line checks the arguments of a torch.distributions.Distribution
@@ -26,14 +27,20 @@ struct HostLine {
 /// Whether a host sample counts; empty: each.
 using HostSampleFilter = std::function<bool(const events::HostSample&)>;
 
-/// Counts the host samples in `range` that `counts` lets through by line, the most samples first.
-/// Samples stand for equal times: a line's share is its share of the host's own work.
+/// Counts the host samples in `range` that `counts` lets through by line, the largest share first.
+/// A line's share is its share of the host's own work: where a run's first samples were taken more
+/// often than the others (kFirstHostSamplesSign), each stands for less time.
 [[nodiscard]] std::vector<HostLine> hostLines(const LiveStore& store, const TimeRange& range,
                                               const HostSampleFilter& counts = {});
 /// The same in several ranges, of which no two overlap.
 [[nodiscard]] std::vector<HostLine> hostLines(const LiveStore& store,
                                               std::span<const TimeRange> ranges,
                                               const HostSampleFilter& counts = {});
+
+/// The same by function of the user's. Samples outside of functions, on the level of a module, are
+/// counted and make no row.
+[[nodiscard]] std::vector<HostLine> hostFunctions(const LiveStore& store,
+                                                  std::span<const TimeRange> ranges);
 
 /// Whether a line has enough of the samples to be named: a quarter, and so many that one of the
 /// `lines` that have any, with a tenth of the work each, would get them in at most a twentieth of

@@ -53,8 +53,7 @@ Sampler::~Sampler() {
   stop();
 }
 
-void Sampler::alsoCall(std::uint32_t hz, std::function<void(std::int64_t nowNs)> work) {
-  otherHz_ = std::clamp(hz, 1u, kMaxSamplingHz);
+void Sampler::alsoCall(OtherWork work) {
   otherWork_ = std::move(work);
 }
 
@@ -77,12 +76,13 @@ void Sampler::run(std::int64_t startNs) {
   DeadlineGrid counterTimes(startNs, kNsPerSecond / hz_);
   DeadlineGrid systemTimes(startNs, kNsPerSecond / std::min(hz_, kMaxSystemHzAtFirst));
   bool isShort = true;
-  DeadlineGrid otherTimes(startNs, kNsPerSecond / otherHz_);
+  std::int64_t otherNs = startNs;
   wakeUps_.run(recorder_.clock(), startNs, [&](std::int64_t nowNs) {
     // First: the others take time, and may wait for a lock of the device's.
-    if (otherWork_ && nowNs >= otherTimes.nextNs()) {
-      otherWork_(nowNs);
-      otherTimes.advance(nowNs);
+    if (otherWork_ && nowNs >= otherNs) {
+      DeadlineGrid times(otherNs, otherWork_(nowNs));
+      times.advance(nowNs);
+      otherNs = times.nextNs();
     }
     if (counters_ && nowNs >= counterTimes.nextNs()) {
       recordMemorySample(recorder_, *counters_, events::SampleOrigin::Timer);
@@ -98,7 +98,7 @@ void Sampler::run(std::int64_t startNs) {
     }
     std::int64_t nextNs = systemTimes.nextNs();
     if (counters_) nextNs = std::min(nextNs, counterTimes.nextNs());
-    if (otherWork_) nextNs = std::min(nextNs, otherTimes.nextNs());
+    if (otherWork_) nextNs = std::min(nextNs, otherNs);
     return nextNs;
   });
   // A last sample, so that growth since the last deadline is recorded.

@@ -88,9 +88,12 @@ class Sampler {
   Sampler(const Sampler&) = delete;
   Sampler& operator=(const Sampler&) = delete;
 
-  /// Has `work(nowNs)` called on the sampler's thread too, `hz` times a second, clamped to
-  /// 1..kMaxSamplingHz. Call before start(). What it uses must outlive stop().
-  void alsoCall(std::uint32_t hz, std::function<void(std::int64_t nowNs)> work);
+  /// Work that is called at the time `nowNs`, and returns how many ns after that it is called next,
+  /// at least 1.
+  using OtherWork = std::function<std::int64_t(std::int64_t nowNs)>;
+  /// Has `work` called on the sampler's thread too. Call before start(). What it uses must outlive
+  /// stop().
+  void alsoCall(OtherWork work);
   /// Starts the thread; the deadlines count from now.
   void start();
   /// Records a last sample and ends the thread; does nothing if it is not running.
@@ -104,8 +107,7 @@ class Sampler {
   CounterSource* counters_;
   std::uint32_t hz_;
   std::unique_ptr<SystemReader> system_;
-  std::uint32_t otherHz_ = 1;
-  std::function<void(std::int64_t)> otherWork_;
+  OtherWork otherWork_;
 
   WakeUps wakeUps_;
   std::thread thread_;

@@ -161,6 +161,8 @@ class Hooks:
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         if sys.version_info < (3, 13):  # see native/host_sampler.h
             training.note_sign("samples_lag", "", "6 ms")
+        if probe.first_host_sample_share < 1:
+            training.note_sign("first_host_samples", "", share=probe.first_host_sample_share)
         self._leave_training_backward = self._guard(training.leave_backward)
         self._set_training_hooks(training)
         missed = probe.watch_waiting_calls(self._torch)

@@ -20,6 +20,7 @@ _INTEGER, _REAL, _CHOICE = 1, 2, 3
 # How many host samples a second are taken; as in native/host_sampler.h.
 HOST_SAMPLES = "HIGHWATER_HOST_SAMPLES"
 _DEFAULT_HOST_SAMPLE_HZ, MOST_HOST_SAMPLE_HZ = 25, 200
+_FIRST_HOST_SAMPLE_HZ = 100  # where the default is taken
 _STEPS_ARE = ("training", "told", "iterations")  # StepsAre
 # Of the exception that ended the training.
 _MOST_ERROR_BYTES = 2000
@@ -31,6 +32,9 @@ class Probe:
     Module names and phases are UTF-8 bytes, so that the frequent calls convert nothing. All methods may
     be called by any thread.
     """
+
+    # The time for which one of the first host samples stands, as a share of that of a later one.
+    first_host_sample_share = 1.0
 
     def start(self) -> str:
         """Observes from now on, and keeps what it sees. Returns why that failed, else ""."""
@@ -179,10 +183,13 @@ class NativeProbe(Probe):
         return function
 
     def start(self):
+        hz = host_sample_hz()
+        if hz == _DEFAULT_HOST_SAMPLE_HZ:
+            self.first_host_sample_share = hz / _FIRST_HOST_SAMPLE_HZ
         prepare = self._bind("prepare", *[ctypes.c_char_p] * 4, ctypes.c_uint64)
         prepare(encoded(script_name()), os.fsencode("\n".join(library_folders())),
                 os.fsencode(_live.environment.get("HIGHWATER_SCRIPT_SIMMPS", "")),
-                encoded(_live.environment.get("HIGHWATER_SCRIPT_LEVEL", "")), host_sample_hz())
+                encoded(_live.environment.get("HIGHWATER_SCRIPT_LEVEL", "")), hz)
         function = self._starting.hw_start
         function.restype = ctypes.c_char_p
         return (function() or b"").decode(errors="replace")

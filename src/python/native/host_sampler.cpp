@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "core/messages.h"
 #include "probe/stream/guest_thread.h"
 #include "python/native/interpreter.h"
 
@@ -23,7 +24,8 @@ constexpr std::chrono::milliseconds kNoticedWithin{1};
 
 }  // namespace
 
-HostSampler::HostSampler(probe::Recorder& recorder) : recorder_(recorder) {
+HostSampler::HostSampler(probe::Recorder& recorder, std::uint32_t hz)
+    : recorder_(recorder), hz_(hz) {
   if (!noticesCalls()) {
     passer_ = probe::startGuestThread([this] { passWhenAsked(); }, [](const std::string&) {});
   }
@@ -74,6 +76,13 @@ void HostSampler::request(std::int64_t nowNs) {
   wake_.notify_all();
 }
 
+std::int64_t HostSampler::periodNs() const {
+  constexpr std::int64_t kNsPerSecond = 1'000'000'000;
+  const bool areFirst = hz_ == kDefaultHostSampleHz && recorder_.step() >= kFirstSampledStep &&
+                        firstTaken_.load(std::memory_order_relaxed) < kFirstHostSamples;
+  return kNsPerSecond / (areFirst ? kFirstHostSampleHz : hz_);
+}
+
 int HostSampler::onMainThread(void*) noexcept {
   HostSampler* sampler = sampling.load(std::memory_order_acquire);
   if (!sampler) return 0;
@@ -102,6 +111,7 @@ void HostSampler::take() {
       if (!site) site = interruptedCallSite(recorder_.callSites());
       at = *site;
     }
+    if (each.step >= kFirstSampledStep) firstTaken_.fetch_add(1, std::memory_order_relaxed);
     recorder_.record([&](std::int64_t) {
       return events::HostSample(each.timeNs, each.step, at, recorder_.lane().id(), each.phase);
     });

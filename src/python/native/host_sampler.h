@@ -12,8 +12,11 @@
 
 namespace highwater::python {
 
-/// The default number of host samples a second, and the most.
+/// The default number of host samples a second, and the most. At the default the first ones come at
+/// kFirstHostSampleHz: a short run would have too few of them to name a line. See
+/// kFirstHostSamples.
 inline constexpr std::uint32_t kDefaultHostSampleHz = 25, kMostHostSampleHz = 200;
+inline constexpr std::uint32_t kFirstHostSampleHz = 100;
 
 /// Records which of the user's lines the thread that trains runs, while that is Python's main
 /// thread. One at a time in a process.
@@ -38,9 +41,10 @@ inline constexpr std::uint32_t kDefaultHostSampleHz = 25, kMostHostSampleHz = 20
 /// before any other wait has none.
 class HostSampler {
  public:
-  /// `recorder` and the sampler must outlive the process's last Python code, as a call of it may
-  /// come after stop(). Throws std::system_error where the system gives no thread.
-  explicit HostSampler(probe::Recorder& recorder);
+  /// Takes up to `hz` samples a second, at least 1. `recorder` and the sampler must outlive the
+  /// process's last Python code, as a call of it may come after stop(). Throws std::system_error
+  /// where the system gives no thread.
+  HostSampler(probe::Recorder& recorder, std::uint32_t hz);
   HostSampler(const HostSampler&) = delete;
   HostSampler& operator=(const HostSampler&) = delete;
 
@@ -48,6 +52,8 @@ class HostSampler {
   /// is paused, or nothing but steps is recorded. Takes no lock that the script may hold. Always
   /// the same thread.
   void request(std::int64_t nowNs);
+  /// How many ns after a request the next one is due. Any thread.
+  [[nodiscard]] std::int64_t periodNs() const;
   /// Nothing is sampled any more. Any thread; without the GIL.
   void stop();
   /// The same in a forked child, which has none of our threads.
@@ -69,6 +75,8 @@ class HostSampler {
   static constexpr std::size_t kMostRequests = 2048;
 
   probe::Recorder& recorder_;
+  const std::uint32_t hz_;
+  std::atomic<std::uint32_t> firstTaken_{0};  ///< of kFirstHostSamples
   probe::SpscRing<Request> requests_{kMostRequests};
   std::atomic<bool> isAsked_{false};  ///< Python is to call onMainThread()
 

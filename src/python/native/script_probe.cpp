@@ -110,9 +110,10 @@ Result<void> ScriptProbe::connect(const process::SocketConnection& host) {
   sampler_.emplace(recorder_, counters_.get(), probe::kDefaultSamplingHz,
                    process::makeSystemReader(device_));
   if (options_.hostSampleHz > 0) {
-    hostSampler_.emplace(recorder_);
-    sampler_->alsoCall(options_.hostSampleHz, [this](std::int64_t nowNs) {
+    hostSampler_.emplace(recorder_, options_.hostSampleHz);
+    sampler_->alsoCall([this](std::int64_t nowNs) {
       if (!isOver()) hostSampler_->request(nowNs);
+      return hostSampler_->periodNs();
     });
   }
   sampler_->start();
