@@ -358,6 +358,14 @@ bool isSlowedByMore(const CheckedSteps& steps) {
   return growth && growth->shape == GrowthShape::Even && growth->slopeBytes >= kLeastGrowthBytes;
 }
 
+/// Adds a finding about `ms` of the host's work a step, of which `share` can be left out as it is
+/// (0: not known). The device may be nearly as slow, and then little is gained: half is assumed.
+void addOfUnknownIdle(const CheckedSteps& steps, Finding finding, double ms, double share,
+                      Findings& findings) {
+  finding.assumed = true;
+  steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * ms, ms});
+}
+
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
 /// tells how long it is idle: the largest part of the host's time is what to look at. Returns
 /// whether that is so.
@@ -382,8 +390,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
                        " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
     finding.advice = advice;
     const double share = nameLines(steps, in, finding);
-    // The device may be nearly as slow: then little is gained.
-    steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * ms, ms});
+    addOfUnknownIdle(steps, std::move(finding), ms, share, findings);
   };
   const double leastMs = kLeastIdleShare * steps.perStepMs(allNs);
   using events::Phase;
@@ -448,7 +455,7 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
       },
       finding);
   if (finding.line.empty() && !loads) return;
-  steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * costMs, costMs});
+  addOfUnknownIdle(steps, std::move(finding), costMs, share, findings);
 }
 
 /// `loadMs`: what loading takes, in ms a step.
@@ -497,6 +504,23 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   steps.gains.add(findings, std::move(finding), std::move(fix));
 }
 
+/// Names the function with most of the host samples, whose work is spread over too many lines to
+/// name one of them. Returns 0: none of its lines can be left out.
+double nameHostFunction(const CheckedSteps& steps, const std::vector<TimeRange>& ranges,
+                        const std::string& lag, Finding& finding) {
+  const std::vector<HostLine> functions = hostFunctions(steps.store, ranges);
+  if (functions.empty() || !standsOut(functions.front(), functions.size())) return 0;
+  const HostLine& most = functions.front();
+  const std::string name = most.site.function + "()";
+  finding.line = most.site.line;
+  finding.evidence += "; of its host samples " + std::to_string(std::lround(100 * most.share)) +
+                      " % (" + std::to_string(most.samples) + ") are in " + name + ", most at " +
+                      most.site.line + lag;
+  if (!most.site.text.empty()) finding.evidence += " (" + most.site.text + ')';
+  finding.advice = "in " + name + ", around " + finding.line + ": " + finding.advice;
+  return 0;
+}
+
 }  // namespace
 
 double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
@@ -533,7 +557,7 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
             ") are at " + each.site.line + (text.empty() ? lag : "");
     if (!each.site.text.empty()) text += " (" + each.site.text + ')';
   }
-  if (text.empty()) return 0;
+  if (text.empty()) return nameHostFunction(steps, ranges, lag, finding);
   finding.evidence += text;
   const auto known = std::find_if(
       kLineAdvice.begin(), kLineAdvice.end(),
@@ -550,7 +574,7 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   } else if (ofBatch && !samplerLine.empty()) {
     finding.advice += ". And at " + samplerLine + ": " + kSamplerAdvice;
   }
-  finding.advice = "at " + finding.line + ": " + finding.advice;
+  finding.advice = (lags ? "at or before " : "at ") + finding.line + ": " + finding.advice;
   return isKnown && known->isAll ? firstShare : 0;
 }
 
