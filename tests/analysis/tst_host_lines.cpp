@@ -153,7 +153,11 @@ class TestHostLines : public QObject {
         const auto lines = std::size_t(std::count_if(counts.begin(), counts.end(),
                                                      [](std::uint64_t each) { return each > 0; }));
         named += std::any_of(counts.begin(), counts.end(), [&](std::uint64_t each) {
-          return standsOut({.site = {}, .samples = each, .share = double(each) / samples}, lines);
+          return standsOut({.site = {},
+                            .samples = each,
+                            .of = std::uint64_t(samples),
+                            .share = double(each) / samples},
+                           lines);
         });
       }
       QVERIFY2(named < kRounds / 8, qPrintable(QString("%1: %2").arg(samples).arg(named)));
