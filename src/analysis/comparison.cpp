@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <random>
-#include <set>
 #include <span>
 #include <tuple>
 
@@ -27,6 +26,10 @@ double sumOf(const std::vector<double>& values) {
   double sum = 0;
   for (const double value : values) sum += value;
   return sum;
+}
+
+double meanOf(const std::vector<double>& values) {
+  return values.empty() ? 0 : sumOf(values) / static_cast<double>(values.size());
 }
 
 /// The resamples of one range: for each the first steps of its blocks.
@@ -128,8 +131,8 @@ struct Both {
   [[nodiscard]] ComparedValue mean(const std::vector<double>& ofA,
                                    const std::vector<double>& ofB) const {
     ComparedValue value;
-    value.a = ofA.empty() ? 0 : sumOf(ofA) / static_cast<double>(ofA.size());
-    value.b = ofB.empty() ? 0 : sumOf(ofB) / static_cast<double>(ofB.size());
+    value.a = meanOf(ofA);
+    value.b = meanOf(ofB);
     value.noise =
         noise(sumsBefore(ofA), sumsBefore(ofB), value.a, value.b,
               [](const Resamples& resamples, const std::vector<double>& sums, std::size_t i) {
@@ -180,13 +183,41 @@ struct OpSteps {
   bool planned = true;
 };
 
+/// By how much the mean tokens of steps may differ, as a share, that count as of one size.
+constexpr double kSameTokens = 0.01;
+
+/// The smallest and the largest batch size and sequence length of some steps.
+struct StepSizes {
+  std::uint32_t leastBatch = 0, mostBatch = 0, leastLength = 0, mostLength = 0;
+  bool any = false;
+
+  void add(const events::StepRecord& step) {
+    const std::uint32_t batch = step.batch_size(), length = step.sequence_length();
+    leastBatch = any ? std::min(leastBatch, batch) : batch;
+    leastLength = any ? std::min(leastLength, length) : length;
+    mostBatch = std::max(mostBatch, batch);
+    mostLength = std::max(mostLength, length);
+    any = true;
+  }
+
+  [[nodiscard]] std::string text() const {
+    const auto range = [](std::uint32_t least, std::uint32_t most) {
+      const std::string end = std::to_string(most);
+      return least == most ? end : std::to_string(least) + "\u2013" + end;
+    };
+    if (mostBatch == 0) return {};
+    const std::string batch = range(leastBatch, mostBatch);
+    return mostLength <= 1 ? batch : batch + " \u00d7 " + range(leastLength, mostLength);
+  }
+};
+
 /// The values of the whole steps of a range, step by step.
 struct StepValues {
   std::span<const events::StepRecord> records;
   std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs, outsideMs;
   std::array<std::vector<double>, 7> phaseMs;
   std::map<ComparedOpKey, OpSteps> ops;
-  std::set<std::uint32_t> lengths;
+  StepSizes sizes;
 
   StepValues(const LiveStore& store, const TimeRange& given) {
     records = wholeStepsIn(store, given).in(store);
@@ -195,7 +226,7 @@ struct StepValues {
       durationMs.push_back(toMs(step.duration_ns()));
       seconds.push_back(static_cast<double>(step.duration_ns()) / kNsPerS);
       tokens.push_back(static_cast<double>(step.tokens()));
-      lengths.insert(step.sequence_length());
+      sizes.add(step);
     }
     for (auto* each : {&fallbackMs, &unplannedMs, &plannedMs}) each->resize(records.size());
     for (auto& each : phaseMs) each.resize(records.size());
@@ -344,7 +375,10 @@ std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange&
   compared.currentPeakBytes.b = static_cast<double>(compared.b.currentPeakBytes);
   compared.driverPeakBytes.a = static_cast<double>(compared.a.driverPeakBytes);
   compared.driverPeakBytes.b = static_cast<double>(compared.b.driverPeakBytes);
-  compared.sameLengths = a.lengths == b.lengths;
+  compared.sizesA = a.sizes.text();
+  compared.sizesB = b.sizes.text();
+  const double tokensA = meanOf(a.tokens), tokensB = meanOf(b.tokens);
+  compared.sameTokens = std::abs(tokensA - tokensB) <= kSameTokens * std::max(tokensA, tokensB);
   compared.ops = comparedOps(a, b, both);
   return compared;
 }

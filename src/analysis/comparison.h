@@ -44,8 +44,10 @@ struct Comparison {
   std::array<ComparedValue, 7> phaseMs;                      ///< a step, indexed by events::Phase
   ComparedValue outsideMs;                                   ///< a step, outside of all phases
   ComparedValue currentPeakBytes, driverPeakBytes;
-  /// Both have steps of the same sequence lengths, so that their tokens/s can be compared.
-  bool sameLengths = true;
+  std::string sizesA, sizesB;  ///< of the batches: "16 × 64", "16 × 48–64"; empty if not known
+  /// Their steps have as many tokens, within 1 % of the mean, so that step times compare. Else only
+  /// tokensPerS does.
+  bool sameTokens = true;
   std::vector<ComparedOp> ops;  ///< waits and fallbacks, the largest change first
 };
 

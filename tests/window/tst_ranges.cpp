@@ -183,7 +183,7 @@ class TestRanges : public QObject {
     QCOMPARE(tabs->count(), tabsBefore + 1);
     QCOMPARE(tabs->tabText(tabs->currentIndex()), QString("Waits and fallbacks, A with B"));
     // The batch doubles at step 30.
-    QVERIFY2(compare->verdict().contains("more time a step, beyond the noise"),
+    QVERIFY2(compare->verdict().contains("more tokens/s, beyond the noise"),
              qPrintable(compare->verdict()));
     const auto compared =
         analysis::compareRanges(store(), *axis().pinned(Pin::kA), *axis().pinned(Pin::kB));
@@ -206,7 +206,7 @@ class TestRanges : public QObject {
     QVERIFY(axis().compares());
 
     QTest::mouseClick(find<QToolButton>("swapPinsButton"), Qt::LeftButton);
-    QVERIFY2(compare->verdict().contains("less time a step"), qPrintable(compare->verdict()));
+    QVERIFY2(compare->verdict().contains("fewer tokens/s"), qPrintable(compare->verdict()));
     // A new selection is shown first; without it the comparison is back.
     axis().fit();
     drag(10, 20);

@@ -149,7 +149,6 @@ struct RunChangesCheck::Parts {
          compared->rateUnit,
          compared->driverPeakBytes,
          haveSameTokens(store, each.beforeLast - 1, each.afterFirst),
-         compared->sameLengths,
          {}});
     before = std::make_unique<FindingsCheck>(store, each.before);
     after = std::make_unique<FindingsCheck>(store, each.after);

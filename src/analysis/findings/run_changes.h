@@ -22,8 +22,7 @@ struct RunChange {
   ComparedValue tokensPerS;  ///< 0 where the size of the batches is not known
   std::string rateUnit;      ///< as Comparison::rateUnit
   ComparedValue driverPeakBytes;
-  bool sameTokens = true;   ///< a step has as many tokens as before, so that step times compare
-  bool sameLengths = true;  ///< as Comparison::sameLengths
+  bool sameTokens = true;  ///< a step has as many tokens as before, so that step times compare
   /// Findings about time that the steps before have and those after do not. Their gain was
   /// predicted from the steps before; with sameTokens, -stepMs.change() is what all of them gained.
   std::vector<Finding> gone;

@@ -113,8 +113,7 @@ std::vector<ComparePanel::Row> ComparePanel::numbers() const {
   }
   const analysis::Comparison& c = *comparison_;
   std::vector<Row> rows{rowOf(tr("Step p95, ms"), c.stepMsP95, 1, msDecimals(c.stepMsP95))};
-  // The time of a token depends on the length of its sequence.
-  if (c.sameLengths) {
+  if (c.tokensPerS.a > 0) {  // else the sizes of the batches are not known
     const bool many = std::max(c.tokensPerS.a, c.tokensPerS.b) >= 1000;
     const QString unit = c.rateUnit == "samples/s" ? tr("Samples/s") : tr("Tokens/s");
     rows.push_back(
@@ -154,10 +153,21 @@ QString ComparePanel::verdict() const {
   if (!comparison_) {
     return tr("A or B has no whole step. Select a longer range and press [ or ]");
   }
+  const bool byRate = !comparison_->sameTokens && comparison_->tokensPerS.a > 0;
   const ComparedValue& p50 = comparison_->stepMsP50;
   if (std::isnan(p50.noise)) {
     return tr("Too few steps to tell a change from noise: each range needs %1")
         .arg(analysis::kLeastComparedSteps);
+  }
+  if (byRate) {  // a step that has more to do may well take longer
+    const ComparedValue& rate = comparison_->tokensPerS;
+    const QString unit = text(comparison_->rateUnit);
+    const QString noise = percentText(rate.noise / rate.a);
+    if (!rate.beyondNoise())
+      return tr("No difference in %1 beyond the noise, ± %2").arg(unit, noise);
+    return (rate.change() > 0 ? tr("%1 more %2, beyond the noise, ± %3")
+                              : tr("%1 fewer %2, beyond the noise, ± %3"))
+        .arg(percentText(std::abs(rate.change()) / rate.a), unit, noise);
   }
   const QString noise = QString::number(p50.noise, 'f', 1);
   if (!p50.beyondNoise()) {
@@ -217,7 +227,8 @@ void ComparePanel::paintEvent(QPaintEvent*) {
 
 double ComparePanel::paintHead(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const auto paint = [&](Pin pin, const analysis::RunSummary& summary, std::int64_t ns) {
+  const auto paint = [&](Pin pin, const analysis::RunSummary& summary, const std::string& sizes,
+                         std::int64_t ns) {
     drawPin(painter, pin, QRectF(kPanelInset, y + 2, 16, 16), theme);
     const QRectF line(kPanelInset + 24, y, width() - 2 * kPanelInset - 24, 20);
     painter.setFont(textFont(kText, true));
@@ -225,14 +236,15 @@ double ComparePanel::paintHead(QPainter& painter, double y) const {
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, stepsText(summary));
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
+    const QString length =
+        summary.steps == 1 ? tr("%1, 1 step").arg(text(formatDuration(ns)))
+                           : tr("%1, %2 steps").arg(text(formatDuration(ns))).arg(summary.steps);
     painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                     summary.steps == 1
-                         ? tr("%1, 1 step").arg(text(formatDuration(ns)))
-                         : tr("%1, %2 steps").arg(text(formatDuration(ns))).arg(summary.steps));
+                     sizes.empty() ? length : text(sizes) + QStringLiteral(", ") + length);
     y += 22;
   };
-  paint(Pin::kA, comparison_->a, lengthANs_);
-  paint(Pin::kB, comparison_->b, lengthBNs_);
+  paint(Pin::kA, comparison_->a, comparison_->sizesA, lengthANs_);
+  paint(Pin::kB, comparison_->b, comparison_->sizesB, lengthBNs_);
   return y;
 }
 

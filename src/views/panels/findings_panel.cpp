@@ -424,7 +424,7 @@ QStringList changeLines(const analysis::RunChange& change) {
                       signedText(ms, QString::number(std::abs(ms), 'f', 1)))
                  .arg(change.stepMs.noise, 0, 'f', 1)
                  .arg(within(change.stepMs));
-  } else if (change.sameLengths && change.tokensPerS.a > 0) {
+  } else if (change.tokensPerS.a > 0) {
     const double share = change.tokensPerS.change() / change.tokensPerS.a;
     const double noise = change.tokensPerS.noise / change.tokensPerS.a;
     lines << tr("%1 → %2 %3, %4 % (± %5)%6")
@@ -434,14 +434,14 @@ QStringList changeLines(const analysis::RunChange& change) {
                  .arg(noise * 100, 0, 'f', 0)
                  .arg(within(change.tokensPerS));
   } else {
-    lines << tr("%1 → %2 a step, of other sizes: not to be compared")
+    lines << tr("%1 → %2 a step, of unknown sizes")
                  .arg(text(formatMs(change.stepMs.a)), text(formatMs(change.stepMs.b)));
   }
   if (const auto& driver = change.driverPeakBytes; driver.a > 0 && driver.change() != 0) {
     lines << tr("driver peak %1 → %2").arg(bytesText(driver.a), bytesText(driver.b));
   }
   for (const Finding& gone : change.gone) {
-    lines << tr("gone: %1 (predicted gain %2)").arg(text(gone.title), text(gone.gain));
+    lines << tr("gone: %1 (predicted to save %2)").arg(text(gone.title), text(gone.gain));
   }
   return lines;
 }
