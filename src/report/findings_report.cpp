@@ -21,9 +21,9 @@ std::string adviceText(const Finding& finding) {
   return finding.advice + (acceptable ? " (highwater accept)" : "");
 }
 
-/// What is wrong, and what fixing it gains where that is known.
+/// What is wrong, and what fixing it saves where that is known.
 std::string headline(const Finding& finding) {
-  return finding.title + (finding.gain.empty() ? "" : "; fixing it gains " + finding.gain);
+  return finding.title + (finding.gain.empty() ? "" : "; fixing it saves " + finding.gain);
 }
 
 QJsonObject gainJson(const analysis::Gain& gain) {
@@ -103,7 +103,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
                                     [](const Finding& each) { return each.gainMs.has_value(); });
   if (priced > 1 && findings.gainOfAllMs) {
     lines += hangingText(
-        "  ", "Fixing all that costs time gains " + gainText(*findings.gainOfAllMs) + " together",
+        "  ", "Fixing all that costs time saves " + gainText(*findings.gainOfAllMs) + " together",
         4, width);
   }
   for (const AcceptedFallback& accepted : findings.accepted) {

@@ -91,9 +91,14 @@ std::string mostly(const std::vector<OpTotal>& totals) {
          plainText(worst->first) + ')';
 }
 
-std::string lostTimeLine(const RunSummary& s) {
-  return "fallbacks " + formatMs(s.fallbackMs) + mostly(s.fallbacks) + ", unplanned sync points " +
-         formatMs(s.unplannedSyncMs) + mostly(s.syncPoints);
+/// How long the host waited without the training loop's intent. A wait is not what fixing it saves.
+std::string unplannedLine(const RunSummary& s) {
+  const auto part = [](const std::string& what, double ms, const std::vector<OpTotal>& totals) {
+    const std::string most = mostly(totals);
+    return most.empty() ? "no " + what : what + ' ' + formatMs(ms) + most;
+  };
+  return part("fallbacks", s.fallbackMs, s.fallbacks) + ", " +
+         part("unplanned sync points", s.unplannedSyncMs, s.syncPoints);
 }
 
 /// Empty for a device without a queue.
@@ -120,17 +125,17 @@ std::string swapTraffic(const analysis::MachineSummary& machine) {
   return rate ? text + ", at most " + formatBytes(*rate) + "/s" : text;
 }
 
-/// Empty without readings.
+/// Empty without readings, and, unless `full`, where nothing is out of the ordinary.
 std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s,
-                       const analysis::MachineSummary& machine) {
+                       const analysis::MachineSummary& machine, bool full) {
   std::string line;
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
-  if (s.footprintPeakBytes)
+  if (full && s.footprintPeakBytes)
     add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
   if (const std::string traffic = swapTraffic(machine); !traffic.empty()) add(traffic);
   const events::Pressure highest = s.highestPressure();
-  if (highest != events::Pressure::Unknown) {
+  if (highest != events::Pressure::Unknown && (full || highest != events::Pressure::Normal)) {
     add("pressure " + std::string(pressureName(highest)));
     if (highest != events::Pressure::Normal) {
       line += " (" + formatDecimals(100 * s.shareFrom(highest), 0) + " % of the time)";
@@ -282,19 +287,20 @@ std::string droppedLine(const LiveStore& store) {
   return line;
 }
 
-void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summary) {
+void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summary, bool full) {
   table.add({"Steps", stepsLine(store, summary)});
   table.add({"Memory", memoryLine(store, summary)});
   // A script's loss is not recorded.
   if (!store.ownScript() || summary.lossFirst) table.add({"Loss", lossLine(summary)});
   if (analysis::isUnobserved(store)) {
-    table.add({"Lost time", "not recorded: the level was off"});
+    table.add({"Waits", "not recorded: the level was off"});
   } else {
-    table.add({"Lost time", lostTimeLine(summary)});
-    const std::string queue = analysis::leftDeviceUnused(store) ? "" : queueLine(store);
+    table.add({"Waits", unplannedLine(summary)});
+    const bool queues = full && !analysis::leftDeviceUnused(store);
+    const std::string queue = queues ? queueLine(store) : std::string();
     if (!queue.empty()) table.add({"Queue", queue});
   }
-  const std::string system = systemLine(store, summary.system, summary.machine);
+  const std::string system = systemLine(store, summary.system, summary.machine, full);
   if (!system.empty()) table.add({"System", system});
 }
 
@@ -307,7 +313,7 @@ std::string deviceSentence(const DeviceReport& device) {
 
 std::string shortSummary(const LiveStore& store, const RunSummary& summary, std::size_t width) {
   TextTable table({Align::kLeft, Align::kLeft});
-  addNumbers(table, store, summary);
+  addNumbers(table, store, summary, false);
   if (store.dropped() > 0) table.add({"Dropped", droppedLine(store)});
   return table.text(0, width);
 }
@@ -321,9 +327,9 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   const analysis::Findings findings = analysis::findProblems(store);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
-  addNumbers(head, store, summary);
+  addNumbers(head, store, summary, options.full);
   if (const std::string time = accountLine(account); !time.empty()) head.add({"Time", time});
-  if (!unused) addTuningLine(store, findings, head);
+  if (!unused) addTuningLine(store, findings, options.full, head);
   addOutsideLine(head, store, summary);
   head.add({"Ended", endLine(store, condition)});
   if (store.hello()) {
@@ -340,7 +346,11 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
                                     hello.workerVersion + ", PyTorch " + hello.torchVersion + ", " +
                                     hello.platform)});
   }
-  head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
+  if (options.full) {
+    head.add({"Events", std::to_string(store.eventCount()) + ", dropped: " + droppedLine(store)});
+  } else if (store.dropped() > 0) {
+    head.add({"Dropped", droppedLine(store)});
+  }
   if (options.full && !unused) {
     addGrowthLine(store, head);
     addDeviceLines(store, head);
@@ -358,7 +368,9 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
   }
   return all + '\n' +
          hangingText(
-             "", "--full adds where the time went, idle time, device switches and memory growth.",
+             "",
+             "--full adds where the time went, queue, system, idle time, device switches, memory "
+             "growth and how sure the predictions are.",
              0, width);
 }
 

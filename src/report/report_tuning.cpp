@@ -172,7 +172,8 @@ void addTuningParts(const LiveStore& store, const analysis::Findings& findings,
                   {"measured", measuredJson(model)}};
 }
 
-void addTuningLine(const LiveStore& store, const analysis::Findings& findings, TextTable& head) {
+void addTuningLine(const LiveStore& store, const analysis::Findings& findings, bool full,
+                   TextTable& head) {
   const auto tuned = tuningOf(store);
   if (!tuned) return;
   const Setting at = tuned->setting;
@@ -201,7 +202,7 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, T
   }
   const Prediction afresh = tuned->model.driver({other, at.length});
   const Prediction here = tuned->goingOn.driver({other, at.length});
-  if (here.bytes > afresh.bytes && formatBytes(here.bytes) != formatBytes(afresh.bytes)) {
+  if (full && here.bytes > afresh.bytes && formatBytes(here.bytes) != formatBytes(afresh.bytes)) {
     line += ". This process, which held " + formatBytes(tuned->goingOn.held()->driverNow) +
             ", would have come to " + here.text();
   }
@@ -210,7 +211,7 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, T
         ". Memory grows, as the findings say: a longer run takes more than this, and no batch is "
         "safe for good";
   }
-  head.add({"Tuning", line + ". " + tuned->model.confidence().text});
+  head.add({"Tuning", full ? line + ". " + tuned->model.confidence().text : line});
 }
 
 }  // namespace highwater::report

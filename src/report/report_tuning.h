@@ -14,8 +14,9 @@ void addTuningParts(const analysis::LiveStore& store, const analysis::Findings& 
                     QJsonObject& report);
 
 /// Adds what the next larger batch would take, and the largest safe one, as a line of the text
-/// report, and whether memory grows beyond that. Adds nothing where there is no memory model.
-void addTuningLine(const analysis::LiveStore& store, const analysis::Findings& findings,
+/// report, and whether memory grows beyond that; if `full`, also what the process that trained
+/// would have come to, and how sure the prediction is. Adds nothing where there is no memory model.
+void addTuningLine(const analysis::LiveStore& store, const analysis::Findings& findings, bool full,
                    TextTable& head);
 
 }  // namespace highwater::report

@@ -21,7 +21,7 @@ Finding fallback(double weight) {
   Finding finding;
   finding.kind = FindingKind::Fallback;
   finding.title = "Fallback: <b>aten::x</b>";
-  finding.evidence = "10 times in 10 steps";
+  finding.evidence = "10 waits of 1 ms each, in all 10 steps";
   finding.advice = "use another op";
   finding.weight = weight;
   finding.waitsMs = 12.5;
@@ -138,7 +138,7 @@ class TestFindingsPanel : public QObject {
     FindingCard* card = panel.cards().front();
     QVERIFY(textsOf(*card).contains("Fallback: aten::x blocks the host, 3 ms a step"));
     QVERIFY(textsOf(*card).contains("10 times (an estimate; medians), most in forward"));
-    QVERIFY(card->asText().contains("Fixing it gains 1 ms a step"));
+    QVERIFY(card->asText().contains("Fixing it saves 1 ms a step"));
     QVERIFY(card->asText().contains("7 device switches"));
     auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
     QTest::mouseClick(more, Qt::LeftButton);
@@ -167,14 +167,14 @@ class TestFindingsPanel : public QObject {
     auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
     QVERIFY(!more->isHidden());
     QTest::mouseClick(more, Qt::LeftButton);
-    QVERIFY(
-        textsOf(*card).contains("10 times in 10 steps\nFixing it gains about 3.00 ms a step "
-                                "(1.00 ms to 5.00 ms)"));
+    QVERIFY(textsOf(*card).contains(
+        "10 waits of 1 ms each, in all 10 steps\nFixing it saves about 3.00 ms a step "
+        "(1.00 ms to 5.00 ms)"));
     // One that is known exactly has nothing more to say.
     findings.found.front().gainMs = {3, 3, 3};
     panel.showFindings(findings, true);
     QVERIFY(more->isHidden());
-    QVERIFY(textsOf(*card).contains("10 times in 10 steps"));
+    QVERIFY(textsOf(*card).contains("10 waits of 1 ms each, in all 10 steps"));
   }
 
   void aCardSaysWhatItCostsAndWhere() {
@@ -185,9 +185,9 @@ class TestFindingsPanel : public QObject {
     panel.showFindings(findings, true);
     QCOMPARE(panel.cards().size(), std::size_t{2});
     const QStringList texts = textsOf(*panel.cards().front());
-    for (const char* text :
-         {"major", "12.5 ms a step", "In forward, embedding", "10 times in 10 steps",
-          "To do: use another op (Accept… below)", "Fallback: <b>aten::x</b>"}) {
+    for (const char* text : {"major", "12.5 ms a step", "In forward, embedding",
+                             "10 waits of 1 ms each, in all 10 steps",
+                             "To do: use another op (Accept… below)", "Fallback: <b>aten::x</b>"}) {
       QVERIFY2(texts.contains(QString::fromUtf8(text)), text);
     }
     for (const QLabel* label : panel.findChildren<QLabel*>()) {
@@ -391,12 +391,12 @@ class TestFindingsPanel : public QObject {
     QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
     finding.gainMs->estimate = finding.gainMs->high;
     card.showFinding(finding);
-    QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
+    QVERIFY(textsOf(card).contains(QStringLiteral("saves up to 8.00 ms a step")));
     finding.gainMs->estimate = 7.02;
     card.showFinding(finding);
     finding.gainMs->estimate = 0;
     card.showFinding(finding);
-    QVERIFY(textsOf(card).contains(QStringLiteral("gains up to 8.00 ms a step")));
+    QVERIFY(textsOf(card).contains(QStringLiteral("saves up to 8.00 ms a step")));
     QCOMPARE(severityOf(finding), Severity::kMajor);
     finding.withinNoise = true;
     QCOMPARE(severityOf(finding), Severity::kMinor);

@@ -88,7 +88,7 @@ class TestWindowLayout : public QObject {
       if (seen == label->height()) inSight << text;
     }
     QVERIFY2(inSight.contains(QString::fromStdString(card->finding().title)) &&
-                 !inSight.filter(QRegularExpression("^gains ")).isEmpty(),
+                 !inSight.filter(QRegularExpression("^saves ")).isEmpty(),
              qPrintable(inSight.join('|')));
     QVERIFY2(!inSight.filter(QRegularExpression("^To do: ")).isEmpty(),
              qPrintable(inSight.join('|')));

@@ -233,8 +233,7 @@ void GainAccount::price(Finding& finding, Gain gain) const {
   finding.weight = medianMs_ > 0 ? std::min(rankedMs / medianMs_, 1.0) : 0;
   finding.withinNoise = gain.estimate < noiseMs_;
   if (!finding.withinNoise) return;
-  finding.evidence +=
-      "; the gain is less than what step times vary by chance, " + formatMs(noiseMs_);
+  finding.evidence += "; that saves less than step times vary by chance, " + formatMs(noiseMs_);
 }
 
 const events::StepRecord* CheckedSteps::holding(std::uint32_t step, std::int64_t beginNs) const {

@@ -445,8 +445,8 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
   finding.title = (loads ? "Batch assembly" : "The script's own work " + own.where) + " takes " +
                   percentText(costMs / allMs) + " of the steps' time, " + costText(costMs);
   finding.evidence = "a step takes " + formatMs(allMs) +
-                     " (mean); the device may be busy meanwhile, so the gain is between nothing "
-                     "and all of it";
+                     " (mean); the device may be busy meanwhile, so leaving it out saves between "
+                     "nothing and all of it";
   finding.advice = loads ? loaderAdvice(steps.store, loadMs) : own.advice(steps.store);
   const double share = nameLines(
       steps,

@@ -214,11 +214,17 @@ struct LostTime {
     const std::string ofLibrary = libraryAdvice(site, finding.ops.front());
     finding.advice = ofLibrary.empty() ? advice : ofLibrary;
     if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;
-    finding.evidence = std::to_string(count) + " times in " + std::to_string(steps.size()) +
-                       " steps (" + std::to_string(finding.firstStep) + " to " +
-                       std::to_string(finding.lastStep) + checked.withoutText() + "), most " +
-                       (finding.where.starts_with("outside") ? "" : "in ") + finding.where +
-                       (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
+    const std::size_t all = checked.records.size();
+    const double eachMs =
+        finding.waitsMs.value_or(0) * static_cast<double>(all) / static_cast<double>(count);
+    finding.evidence =
+        std::to_string(count) + (finding.kind == FindingKind::Fallback ? " call" : " wait") +
+        (count == 1 ? " of " : "s of ") + formatMs(eachMs) + (count == 1 ? "" : " each") + ", in " +
+        (steps.size() == all ? "all " : std::to_string(steps.size()) + " of ") +
+        std::to_string(all) + " steps (" + std::to_string(finding.firstStep) + " to " +
+        std::to_string(finding.lastStep) + checked.withoutText() + "), most " +
+        (finding.where.starts_with("outside") ? "" : "in ") + finding.where +
+        (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
   }
 };
 

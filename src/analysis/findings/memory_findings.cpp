@@ -498,7 +498,9 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   const auto percent = std::to_string(std::lround(100 * share));
   Finding finding = steps.ofWeight(FindingKind::NearLimit, std::min(share, 1.0));
   const std::string limitName = high > 0 && high < 1 ? "the high watermark" : "recommended max";
-  finding.title = "Near the limit: driver memory reaches " + percent + " % of " + limitName;
+  const bool isOver = share > 1 && limitName == "recommended max";
+  finding.title = std::string(isOver ? "Over" : "Near") + " the limit: driver memory reaches " +
+                  percent + " % of " + limitName;
   const bool inSteps = region->region == Region::Step;
   finding.evidence = "driver peak " + formatBytes(peak) + " (sampled), " +
                      (inSteps ? "" : "not in a step (" + region->text() + "), ") + limitName + ' ' +
@@ -506,6 +508,12 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   if (high > 0) {
     finding.evidence +=
         "; the allocator fails beyond " + formatBytes(wholeBytes(recommended * high));
+  }
+  if (isOver) {
+    finding.evidence +=
+        "; beyond it macOS may have to compress or swap the memory of all programs, which slows "
+        "the "
+        "whole machine";
   }
   if (!inSteps) finding.where = region->text();
   finding.advice = !inSteps ? outsideAdvice(steps.store, *region)

@@ -53,8 +53,8 @@ QString costText(const Finding& finding) {
     // The number that the cards are in order of; where it is the upper bound, it says so.
     const std::string estimate = formatMs(gain.estimate), high = formatMs(gain.high);
     const bool inside = estimate != formatMs(0) && (estimate != high || formatMs(gain.low) == high);
-    return inside ? FindingCard::tr("gains %1 a step").arg(text(formatMs(gain.estimate)))
-                  : FindingCard::tr("gains up to %1 a step").arg(text(formatMs(gain.high)));
+    return inside ? FindingCard::tr("saves %1 a step").arg(text(formatMs(gain.estimate)))
+                  : FindingCard::tr("saves up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
     cost = FindingCard::tr("%1 a step").arg(text(formatMs(*finding.waitsMs)));
@@ -76,7 +76,7 @@ QColor severityColor(Severity severity, const Theme& theme) {
 QString findingBoundsText(const Finding& finding) {
   const auto& gain = finding.gainMs;
   if (!gain || formatMs(gain->low) == formatMs(gain->high)) return {};
-  return FindingCard::tr("Fixing it gains %1").arg(text(finding.gain));
+  return FindingCard::tr("Fixing it saves %1").arg(text(finding.gain));
 }
 
 /// Where the evidence goes into detail: after its first clause, if much follows; -1 if not.
@@ -185,7 +185,7 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
 QString FindingCard::asText() const {
   QStringList lines;
   const QString gain =
-      finding_.gain.empty() ? cost_->text() : tr("Fixing it gains %1").arg(text(finding_.gain));
+      finding_.gain.empty() ? cost_->text() : tr("Fixing it saves %1").arg(text(finding_.gain));
   for (const QString& line :
        {text(finding_.title), gain, where_->text(), text(finding_.evidence), advice_->text()}) {
     if (!line.isEmpty()) lines << line;
