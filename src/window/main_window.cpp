@@ -349,10 +349,7 @@ void MainWindow::connectRun() {
   connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
   connect(&run_, &CurrentRun::ended, this, [this] {
     updateState();
-    // All of a run that is shorter than what was in view, now that nothing follows.
-    if (axis_.follows() && axis_.extent().endNs < axis_.visibleNs()) {
-      axis_.fit();
-    }
+    axis_.endFollowing();
     sweep_->putBackSetting();
     useSettingThatFits();
     docks_->refresh();
@@ -574,7 +571,8 @@ void MainWindow::refreshPanes() {
   }
   const bool held = run_.live() && store.paused() && !run_.sweeps();
   axis_.setHeld(held);
-  axis_.setExtent({0, store.completeUpToNs()});
+  const auto& steps = store.steps().records;
+  axis_.setExtent({0, store.completeUpToNs()}, steps.empty() ? 0 : steps.back().duration_ns());
   // What the user does while the training is paused must come into view.
   if (held && !store.markers().empty()) {
     axis_.bringIn(store.markers().back().time_ns());

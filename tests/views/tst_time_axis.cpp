@@ -54,6 +54,29 @@ class TestTimeAxis : public QObject {
     QCOMPARE(ticks.majorNs % ticks.minorNs, 0);
   }
 
+  void whatFollowsShowsSeveralSteps() {
+    TimeAxis axis;
+    axis.setExtent({0, 100 * kSecond}, kSecond / 10);
+    QCOMPARE(axis.visibleNs(), TimeAxis::kDefaultNs);
+    axis.setExtent({0, 200 * kSecond}, 2 * kSecond);
+    QCOMPARE(axis.visibleNs(), 4 * TimeAxis::kDefaultNs);
+    axis.setExtent({0, 201 * kSecond}, kSecond);
+    QCOMPARE(axis.visibleNs(), 2 * TimeAxis::kDefaultNs);
+    axis.zoom(0.25, 0);
+    const std::int64_t chosen = axis.visibleNs();
+    axis.setExtent({0, 210 * kSecond}, 3 * kSecond);
+    QCOMPARE(axis.visibleNs(), chosen);
+    axis.endFollowing();
+    QVERIFY(axis.follows());
+    QCOMPARE(axis.visibleNs(), chosen);
+    axis.reset();
+    axis.setExtent({0, 60 * kSecond}, 3 * kSecond);
+    QVERIFY(axis.visibleNs() >= TimeAxis::kFollowedSteps * 3 * kSecond);
+    axis.endFollowing();
+    QVERIFY(!axis.follows() && axis.visible().beginNs == 0);
+    QVERIFY(axis.visible().endNs > 60 * kSecond);
+  }
+
   void followsTheNewest() {
     TimeAxis axis;
     QVERIFY(axis.follows());

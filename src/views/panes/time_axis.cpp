@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 namespace highwater::views {
 namespace {
@@ -52,24 +54,31 @@ TimeTicks timeTicks(const TimeScale& scale, double minPixels) {
 
 TimeAxis::TimeAxis(QObject* parent) : QObject(parent) {}
 
-void TimeAxis::setExtent(TimeRange extent) {
+void TimeAxis::setExtent(TimeRange extent, std::int64_t stepNs) {
   extent.endNs = std::max(extent.endNs, extent.beginNs);
   if (extent.beginNs == extent_.beginNs && extent.endNs == extent_.endNs) {
     return;
   }
   extent_ = extent;
   if (follows_ && !held_) {
-    show(following(visibleNs()));
+    const std::int64_t parts = (kFollowedSteps * stepNs + kDefaultNs - 1) / kDefaultNs;
+    // By powers of two: it does not change with each step.
+    const auto wanted =
+        kDefaultNs * static_cast<std::int64_t>(std::bit_ceil(
+                         static_cast<std::uint64_t>(std::max<std::int64_t>(parts, 1))));
+    show(following(lengthChosen_ || stepNs == 0 ? visibleNs() : wanted));
   }
   emit extentChanged();
 }
 
 void TimeAxis::setVisible(TimeRange range) {
+  lengthChosen_ = true;
   setFollows(false);
   show(clamped(range));
 }
 
 void TimeAxis::zoom(double factor, std::int64_t aroundNs) {
+  lengthChosen_ = true;
   const double length = static_cast<double>(visibleNs());
   const double limit =
       static_cast<double>(std::max(extent_.endNs - extent_.beginNs, kDefaultNs)) * 1.1;
@@ -88,7 +97,13 @@ void TimeAxis::pan(std::int64_t byNs) {
   show(clamped({visible_.beginNs + byNs, visible_.endNs + byNs}));
 }
 
+void TimeAxis::endFollowing() {
+  const bool isAllInView = extent_.endNs - extent_.beginNs < visibleNs();
+  if (follows_ && (!lengthChosen_ || isAllInView)) fit();
+}
+
 void TimeAxis::fit() {
+  lengthChosen_ = true;
   setFollows(false);
   const std::int64_t length = std::max(extent_.endNs - extent_.beginNs, kShortestNs);
   const auto ahead = static_cast<std::int64_t>(static_cast<double>(length) * kAheadShare / 2);
@@ -182,6 +197,7 @@ void TimeAxis::setCursor(std::optional<std::int64_t> ns) {
 
 void TimeAxis::reset() {
   held_ = false;
+  lengthChosen_ = false;
   extent_ = {0, 0};
   clearSelection();
   clearPins();

@@ -61,6 +61,8 @@ class TimeAxis final : public QObject {
   static constexpr std::int64_t kShortestNs = 10'000;  ///< the deepest zoom, 10 µs
   /// The length of the range that a new run shows first, in ns.
   static constexpr std::int64_t kDefaultNs = 5'000'000'000;  ///< what a new run shows
+  /// The fewest steps that a view shows that follows the newest data.
+  static constexpr std::int64_t kFollowedSteps = 8;
 
   explicit TimeAxis(QObject* parent = nullptr);
 
@@ -79,8 +81,10 @@ class TimeAxis final : public QObject {
   /// Whether the visible range follows the newest data.
   [[nodiscard]] bool follows() const { return follows_; }
 
-  /// Sets the range of the whole run so far. While following, the visible range moves with its end.
-  void setExtent(TimeRange extent);
+  /// Sets the range of the whole run so far, whose steps take `stepNs` now (0: not known). While
+  /// following, the visible range moves with its end; unless the user has chosen a length, it is
+  /// kDefaultNs, or as many of its multiples as kFollowedSteps steps need.
+  void setExtent(TimeRange extent, std::int64_t stepNs = 0);
   /// Shows a range, clamped to keep part of the run in view, and stops following.
   void setVisible(TimeRange range);
   /// Multiplies the visible length by `factor`, within the limits of the axis. `aroundNs` keeps its
@@ -90,6 +94,9 @@ class TimeAxis final : public QObject {
   void pan(std::int64_t byNs);
   /// Shows the whole run and stops following.
   void fit();
+  /// The run is over: a view that has followed it shows all of it, unless the user has chosen a
+  /// length that the run exceeds.
+  void endFollowing();
   /// Scrolls until the range is visible, without zooming. Stops following if it had to scroll.
   void reveal(TimeRange range);
   /// Shows the range with some room around it; stops following.
@@ -149,6 +156,7 @@ class TimeAxis final : public QObject {
   std::optional<std::int64_t> cursor_;
   bool follows_ = true;
   bool held_ = false;
+  bool lengthChosen_ = false;  ///< by the user
 };
 
 }  // namespace highwater::views
