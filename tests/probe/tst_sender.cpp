@@ -141,7 +141,7 @@ class TestSender : public QObject {
     constexpr std::uint32_t kSteps = 100'000;  // far more than a socket holds
     for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
     sender.start();
-    QTRY_VERIFY_WITH_TIMEOUT(writer.bytesWritten() > 0 || host.unreadBytes() > 0, 10'000);
+    QTRY_VERIFY(writer.bytesWritten() > 0 || host.unreadBytes() > 0);
     for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, kSteps + i);
     QCOMPARE(told.load(), 0);
     host.hangUp();
@@ -160,7 +160,7 @@ class TestSender : public QObject {
     const NameId name = recorder.names().intern("aten::hangs").id;
     recorder.setStep(3);
     recorder.lane().openSpans().push(recorder.now(), name);
-    QTRY_VERIFY_WITH_TIMEOUT(host.openSeen >= 2, 10'000);
+    QTRY_VERIFY(host.openSeen >= 2);
     QVERIFY(host.heartbeats >= 2);
     sender.stop();
     host.finish();
@@ -179,7 +179,7 @@ class TestSender : public QObject {
     Sender sender(recorder, writer, {std::chrono::milliseconds(1), std::chrono::milliseconds(2)});
     host.hangUp();
     sender.start();
-    QTRY_COMPARE_WITH_TIMEOUT(told.load(), 1, 10'000);
+    QTRY_COMPARE(told.load(), 1);
     QVERIFY(writer.hostGone());
     QVERIFY(!writer.send(Goodbye{}).ok());
     sender.stop();
