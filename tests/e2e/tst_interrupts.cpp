@@ -38,7 +38,7 @@ class ProcessGroup {
       if (interrupts == Interrupts::kIgnored) ::signal(SIGINT, SIG_IGN);
     });
     process_.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"), arguments);
-    if (process_.waitForStarted()) id_ = static_cast<pid_t>(process_.processId());
+    if (process_.waitForStarted(kWaitMs)) id_ = static_cast<pid_t>(process_.processId());
   }
   ~ProcessGroup() {
     // A group without a number would be the test's own.

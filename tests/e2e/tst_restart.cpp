@@ -73,7 +73,7 @@ class TestRestart : public QObject {
     const QString second = folder.filePath("run-2.highwater");
     QProcess program;
     startRestarting(program, first);
-    QVERIFY(program.waitForStarted());
+    QVERIFY(program.waitForStarted(kWaitMs));
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
     QVERIFY(killProcess(workerOf(program.processId())));
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kWaitMs);

@@ -67,7 +67,7 @@ std::optional<double> killOnce(Victim victim, const QString& path, std::int64_t 
   if (worker == 0 || id == 0) {
     std::fprintf(stderr, "the run did not start: %s\n", said.constData());
     record.kill();
-    record.waitForFinished();
+    record.waitForFinished(kStartLimitMs);
     return std::nullopt;
   }
   QThread::msleep(static_cast<unsigned long>(afterMs));

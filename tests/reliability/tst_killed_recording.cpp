@@ -78,9 +78,9 @@ class TestKilledRecording : public QObject {
       QProcess child;
       child.start(QCoreApplication::applicationDirPath() + "/recording_child",
                   {QString::fromStdString(path_.string())});
-      const bool has = child.waitForStarted() && QTest::qWaitFor(endIsInTheWal, kWaitMs);
+      const bool has = child.waitForStarted(kWaitMs) && QTest::qWaitFor(endIsInTheWal, kWaitMs);
       child.kill();
-      if (!child.waitForFinished() || !has) return false;
+      if (!child.waitForFinished(kWaitMs) || !has) return false;
     }
     return endIsInTheWal();
   }

@@ -54,7 +54,7 @@ class TestLocale : public QObject {
     const QString name = folder_.filePath("de_DE.UTF-8");
     QProcess localedef;
     localedef.start("localedef", {"-f", "UTF-8", "-i", "de_DE", name});
-    if (!localedef.waitForFinished() || !QDir(name).exists()) {
+    if (!localedef.waitForFinished(kWaitMs) || !QDir(name).exists()) {
       QSKIP("localedef cannot make a locale here");
     }
     german_ = {"LOCPATH=" + folder_.path(), "LC_ALL=de_DE.UTF-8"};
@@ -62,7 +62,7 @@ class TestLocale : public QObject {
     QProcess shell;
     shell.setProcessEnvironment(environmentWith(german_));
     shell.start("bash", {"-c", "printf '%.1f' 1,5"});
-    shell.waitForFinished();
+    shell.waitForFinished(kWaitMs);
     if (shell.readAllStandardOutput() != "1,5") QSKIP("the locale has no effect here");
   }
 

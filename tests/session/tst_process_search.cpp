@@ -28,7 +28,7 @@ class TestProcessSearch : public QObject {
     environment.insert("FAKE_WORKER", "silent");
     child.setProcessEnvironment(environment);
     child.start(QStringLiteral(HIGHWATER_FAKE_WORKER), {"--fd", "0"});
-    QVERIFY(child.waitForStarted());
+    QVERIFY(child.waitForStarted(kWaitMs));
     QCOMPARE(processesWithEnvironment(entry),
              std::vector<pid_t>{static_cast<pid_t>(child.processId())});
     child.kill();

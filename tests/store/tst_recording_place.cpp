@@ -108,7 +108,7 @@ class TestRecordingPlace : public QObject {
     const auto reader = store::RecordingReader::open(path("a.highwater"));
     QVERIFY(reader.ok() && reader->beingWritten());
     child.kill();
-    QVERIFY(child.waitForFinished());
+    QVERIFY(child.waitForFinished(kWaitMs));
     const auto after = store::RecordingReader::open(path("a.highwater"));
     QVERIFY(after.ok() && !after->beingWritten());
     QVERIFY(create(path("a.highwater"), true));

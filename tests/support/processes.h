@@ -4,13 +4,15 @@
 #include <QString>
 #include <QStringList>
 
+#include "support/wait_limit.h"
+
 /// Other processes, as `ps` sees them: the same on Linux and macOS.
 namespace highwater::test {
 
 inline QString ps(const QStringList& arguments) {
   QProcess process;
   process.start(QStringLiteral("ps"), arguments);
-  process.waitForFinished();
+  process.waitForFinished(kWaitMs);
   return QString::fromUtf8(process.readAllStandardOutput());
 }
 

@@ -46,7 +46,7 @@ WorkerProcess::WorkerProcess(const QString& program, const QStringList& argument
   for (const auto& [name, value] : environment) variables.insert(name, value);
   process_.setProcessEnvironment(variables);
   process_.start(program, arguments);
-  process_.waitForStarted();
+  process_.waitForStarted(kWaitMs);
 }
 
 WorkerProcess::~WorkerProcess() {
