@@ -7,7 +7,6 @@
 #include <QTemporaryDir>
 #include <QtTest>
 
-#include "core/clock.h"
 #include "frames.h"
 #include "support/file_size_limit.h"
 #include "support/test_program.h"
@@ -355,7 +354,7 @@ class TestRecording : public QObject {
     QProcess child;
     child.start(QCoreApplication::applicationDirPath() + "/recording_child",
                 {QString::fromStdString(path.string())});
-    QVERIFY(child.waitForStarted());
+    QVERIFY(child.waitForStarted(kWaitMs));
     // Past the first checkpoint, so that there are frames in the file and in the WAL.
     QByteArray output;
     const auto lines = [&] {
@@ -363,24 +362,17 @@ class TestRecording : public QObject {
       return output.count('\n');
     };
     QTRY_VERIFY(lines() > 500);
+    // What has been taken by now gets into the recording while the writer goes on. How soon depends
+    // on the machine: tests/reliability/run measures what a kill takes with it.
+    const auto promised = static_cast<std::size_t>(lines());
+    QTRY_VERIFY(readFrames(path).frames.size() >= promised);
     child.kill();
-    const qint64 killedMs = monotonicNs() / 1'000'000;
-    QVERIFY(child.waitForFinished());
+    QVERIFY(child.waitForFinished(kWaitMs));
     QVERIFY(child.exitStatus() == QProcess::CrashExit);
-    lines();
 
-    // Frames taken more than the promised 250 ms before the kill; as much again for a busy machine.
-    qint64 promised = 0;
-    for (const QByteArray& line : output.split('\n')) {
-      const QList<QByteArray> parts = line.split(' ');
-      if (parts.size() == 2 && parts[1].toLongLong() < killedMs - 500) {
-        promised = parts[0].toLongLong();
-      }
-    }
-    QVERIFY(promised > 100);
     const ReadBack back = readFrames(path);
     QVERIFY2(back.result.ok(), back.result ? "" : back.result.error().message.c_str());
-    QVERIFY2(static_cast<qint64>(back.frames.size()) >= promised,
+    QVERIFY2(back.frames.size() >= promised,
              qPrintable(QString("%1 of %2").arg(back.frames.size()).arg(promised)));
     QVERIFY(query(path, "SELECT count(*) FROM run WHERE key = 'ended'") == QStringList{"0"});
   }
