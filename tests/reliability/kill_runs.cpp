@@ -27,8 +27,7 @@ using namespace highwater;
 namespace {
 
 constexpr int kStartLimitMs = test::kWaitMs;
-/// What a recording may lack at its end. A run that is killed sooner after its first step need not
-/// have a step.
+/// What a recording may lack at its end on an idle machine.
 constexpr int kMayBeMissingMs = 250;
 
 /// The last recorded moment, on the monotonic clock.
@@ -44,6 +43,12 @@ class LastMoment final : public MessageSink {
   std::int64_t epochNs = 0, completeUpToNs = 0;
   std::size_t steps = 0;
 };
+
+/// What can be read by now.
+std::size_t stepsIn(const QString& path) {
+  LastMoment last;
+  return session::loadReadablePart(path.toStdString(), last) ? last.steps : 0;
+}
 
 enum class Victim { kWorker, kRecord };
 
@@ -70,6 +75,8 @@ std::optional<double> killOnce(Victim victim, const QString& path, std::int64_t 
     record.waitForFinished(kStartLimitMs);
     return std::nullopt;
   }
+  // A run that is killed before its first step is in the file need not have a step.
+  while (stepsIn(path) == 0 && started.elapsed() < kStartLimitMs) QThread::msleep(10);
   QThread::msleep(static_cast<unsigned long>(afterMs));
   const std::int64_t killedNs = monotonicNs();
   ::kill(id, SIGKILL);
@@ -105,7 +112,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   QTemporaryDir folder;
-  std::mt19937 random{std::random_device()()};
+  const unsigned seed = std::random_device()();
+  std::printf("seed %u\n", seed);
+  std::mt19937 random{seed};
   std::uniform_int_distribution<std::int64_t> pauseMs(kMayBeMissingMs, 3000);
   bool good = true;
   std::printf("milliseconds of the run that are missing\n%-8s %6s %8s %8s\n", "killed", "runs",
