@@ -60,7 +60,7 @@ class backends:
             CXX=self.make_compiler(), **variables)
         environment["PYTHONPATH"] = os.pathsep.join([self.packages, SOURCES])
         done = subprocess.run([PYTHON, "-S", "-m", "highwater._doctor"], env=environment, capture_output=True,
-                              text=True, check=False, timeout=60)
+                              text=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout), done.stderr
 

@@ -316,7 +316,7 @@ RUN_NOTEBOOK = """
 import asyncio, nbclient, nbformat, sys
 cells = [nbformat.v4.new_code_cell(text) for text in sys.argv[1:]]
 notebook = nbformat.v4.new_notebook(cells=cells)
-client = nbclient.NotebookClient(notebook, timeout=120, allow_errors=True, kernel_name="python3",
+client = nbclient.NotebookClient(notebook, timeout=240, allow_errors=True, kernel_name="python3",
                                  interrupt_on_timeout=True)
 client.execute()
 for cell in notebook.cells:
