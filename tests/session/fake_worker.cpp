@@ -102,8 +102,7 @@ class FakeWorker {
     for (step_ = 1; steps_ == 0 || step_ <= steps_; ++step_) {
       beat();
       if (step_ == 5) misbehave();
-      if (step_ == 5 && mode_ == "stuck") standInOneOp(std::chrono::hours(1));
-      if (step_ == 5 && mode_ == "slow") standInOneOp(std::chrono::milliseconds(4000));
+      if (step_ == 5 && mode_ == "stuck") standInOneOp();
       readCommands(20);
       while (paused_ && !stopped_) readCommands(-1);
       if (stopped_) break;
@@ -293,10 +292,12 @@ class FakeWorker {
     }
   }
 
-  /// Training stands in a loss read; heartbeats and answers to commands go on.
-  void standInOneOp(std::chrono::nanoseconds limit) {
+  /// Training stands in a loss read until it gets another batch size; heartbeats and answers to
+  /// commands go on.
+  void standInOneOp() {
     const std::int64_t begin = now_, from = monotonicNs();
-    while (monotonicNs() - from < limit.count()) {
+    const std::uint32_t batchBefore = batch_;
+    while (batch_ == batchBefore) {
       now_ = begin + monotonicNs() - from + 1;
       test::OwnedBatch batch;
       batch.completeUpToNs = now_;

@@ -175,11 +175,13 @@ class TestSession : public QObject {
   void takesBackAStallThatEnded() {
     qputenv("HIGHWATER_HANG_TIMEOUT_MS", "2000");
     CountingSink sink;
-    Session session(fakeWorker("slow", 12));
+    Session session(fakeWorker("stuck", 12));
     session.addSink(&sink);
     QSignalSpy stalled(&session, &Session::stalled);
     QSignalSpy stallEnded(&session, &Session::stallEnded);
     session.start();
+    QTRY_COMPARE(stalled.count(), 1);
+    session.request(SetKnobs{32, {}, {}, 0});  // with which the fake worker goes on
     QTRY_COMPARE(session.state(), State::kEnded);
     QVERIFY2(session.end()->reason == Reason::kFinished, session.end()->message.c_str());
     QCOMPARE(stalled.count(), 1);
