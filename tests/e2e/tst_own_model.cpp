@@ -114,7 +114,7 @@ class TestOwnModel : public QObject {
                             "loss": "of_model"})");
     const QString said = "the training has stood in the load and first call of stuck.pt for ";
     QProcess program;
-    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_HANG_TIMEOUT_MS=1000"}));
+    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_HANG_TIMEOUT_MS=3000"}));
     program.setStandardInputFile(QProcess::nullDevice());
     program.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"record", "--device", "sim", "--workload", path("stuck.pt"), "-o",
@@ -128,7 +128,7 @@ class TestOwnModel : public QObject {
     QVERIFY(program.waitForFinished(kWaitMs));
     QVERIFY(!QFile::exists(path("stuck.highwater")));
 
-    const Outcome ended = record("stuck.pt", {"--end-stalled"}, {"HIGHWATER_HANG_TIMEOUT_MS=1000"});
+    const Outcome ended = record("stuck.pt", {"--end-stalled"}, {"HIGHWATER_HANG_TIMEOUT_MS=3000"});
     QCOMPARE(ended.exitCode, int(kExitEndedEarly));
     QVERIFY2(ended.err.contains(said) && ended.err.contains("--end-stalled ends the run there"),
              qPrintable(ended.err));

@@ -364,7 +364,9 @@ class TestWindow : public QObject {
   }
 
   void offersToStopATrainingThatStandsStill() {
-    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "1000");
+    // Longer than a worker is silent that waits for a core. Three times as long it must have stood
+    // 5 s after Stop, or it is waited for any further.
+    qputenv("HIGHWATER_HANG_TIMEOUT_MS", "3000");
     qputenv("FAKE_WORKER", "stuck");
     LaunchOptions options = smallRun();
     options.workerProgram = QStringLiteral(HIGHWATER_FAKE_WORKER);
