@@ -53,6 +53,8 @@ NO_WAITS = {"queue_full", "exit", "release", "no_shape"}
 # thread loses its core in between, also that. On a quiet machine it is 8 to 50 us.
 MOST_MS_BESIDE_A_WAIT = 0.15
 MOST_MS_WITHOUT_A_CORE = 10
+# And once for longer: a group of processes that has used up its share of the cores gets them back within 100 ms.
+MOST_MS_WITHOUT_A_CORE_ONCE = 100
 
 
 def wrong_waits(recording, ledger):
@@ -82,7 +84,8 @@ def wrong_waits(recording, ledger):
     if len(recorded) == len(true):
         # Where other programs have the cores, the script loses its own at times, and for milliseconds.
         beside = sorted(max(wait - of_device - MOST_MS_BESIDE_A_WAIT, 0) for wait, of_device in zip(recorded, true))
-        most += sum(min(each, MOST_MS_WITHOUT_A_CORE) for each in beside[-1 - len(beside) // 10:])
+        *others, longest = beside[-1 - len(beside) // 10:]
+        most += min(longest, MOST_MS_WITHOUT_A_CORE_ONCE) + sum(min(each, MOST_MS_WITHOUT_A_CORE) for each in others)
     if not 0.99 * sum(true) <= sum(recorded) <= most:
         yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
 
