@@ -306,7 +306,7 @@ class TestFindings : public QObject {
       if (noise) QVERIFY2(each.withinNoise, each.title.c_str());
       noise = each.withinNoise;
       if (!noise) continue;
-      QVERIFY2(each.evidence.find("less than what step times vary by chance") != std::string::npos,
+      QVERIFY2(each.evidence.find("less than step times vary by chance") != std::string::npos,
                each.evidence.c_str());
       QVERIFY(each.gainMs->estimate < findings.noiseMs);
     }

@@ -21,7 +21,7 @@ Finding fallback(double weight) {
   Finding finding;
   finding.kind = FindingKind::Fallback;
   finding.title = "Fallback: <b>aten::x</b>";
-  finding.evidence = "10 waits of 1 ms each, in all 10 steps";
+  finding.evidence = "10 waits, 1 ms on average, in all 10 steps";
   finding.advice = "use another op";
   finding.weight = weight;
   finding.waitsMs = 12.5;
@@ -163,18 +163,18 @@ class TestFindingsPanel : public QObject {
     findings.found = {finding};
     panel.showFindings(findings, true);
     FindingCard* card = panel.cards().front();
-    QVERIFY(textsOf(*card).contains("gains 3.00 ms a step"));
+    QVERIFY(textsOf(*card).contains("saves 3.00 ms a step"));
     auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
     QVERIFY(!more->isHidden());
     QTest::mouseClick(more, Qt::LeftButton);
     QVERIFY(textsOf(*card).contains(
-        "10 waits of 1 ms each, in all 10 steps\nFixing it saves about 3.00 ms a step "
+        "10 waits, 1 ms on average, in all 10 steps\nFixing it saves about 3.00 ms a step "
         "(1.00 ms to 5.00 ms)"));
     // One that is known exactly has nothing more to say.
     findings.found.front().gainMs = {3, 3, 3};
     panel.showFindings(findings, true);
     QVERIFY(more->isHidden());
-    QVERIFY(textsOf(*card).contains("10 waits of 1 ms each, in all 10 steps"));
+    QVERIFY(textsOf(*card).contains("10 waits, 1 ms on average, in all 10 steps"));
   }
 
   void aCardSaysWhatItCostsAndWhere() {
@@ -186,7 +186,7 @@ class TestFindingsPanel : public QObject {
     QCOMPARE(panel.cards().size(), std::size_t{2});
     const QStringList texts = textsOf(*panel.cards().front());
     for (const char* text : {"major", "12.5 ms a step", "In forward, embedding",
-                             "10 waits of 1 ms each, in all 10 steps",
+                             "10 waits, 1 ms on average, in all 10 steps",
                              "To do: use another op (Accept… below)", "Fallback: <b>aten::x</b>"}) {
       QVERIFY2(texts.contains(QString::fromUtf8(text)), text);
     }
@@ -385,10 +385,10 @@ class TestFindingsPanel : public QObject {
     finding.gainMs = analysis::Gain{5, 7.02, 8};
     FindingCard card;
     card.showFinding(finding);
-    QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    QVERIFY(textsOf(card).contains(QStringLiteral("saves 7.02 ms a step")));
     finding.gainMs->low = 0;  // it may be nothing, but is no reason for another number
     card.showFinding(finding);
-    QVERIFY(textsOf(card).contains(QStringLiteral("gains 7.02 ms a step")));
+    QVERIFY(textsOf(card).contains(QStringLiteral("saves 7.02 ms a step")));
     finding.gainMs->estimate = finding.gainMs->high;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("saves up to 8.00 ms a step")));

@@ -217,14 +217,14 @@ struct LostTime {
     const std::size_t all = checked.records.size();
     const double eachMs =
         finding.waitsMs.value_or(0) * static_cast<double>(all) / static_cast<double>(count);
+    const bool isAll = steps.size() == all;
     finding.evidence =
         std::to_string(count) + (finding.kind == FindingKind::Fallback ? " call" : " wait") +
-        (count == 1 ? " of " : "s of ") + formatMs(eachMs) + (count == 1 ? "" : " each") + ", in " +
-        (steps.size() == all ? "all " : std::to_string(steps.size()) + " of ") +
-        std::to_string(all) + " steps (" + std::to_string(finding.firstStep) + " to " +
-        std::to_string(finding.lastStep) + checked.withoutText() + "), most " +
-        (finding.where.starts_with("outside") ? "" : "in ") + finding.where +
-        (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
+        (count == 1 ? " of " : "s, ") + formatMs(eachMs) + (count == 1 ? "" : " on average") +
+        ", in " + (isAll ? "all " : std::to_string(steps.size()) + " of ") + std::to_string(all) +
+        " steps (" + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep) +
+        checked.withoutText() + "), most " + (finding.where.starts_with("outside") ? "" : "in ") +
+        finding.where + (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
   }
 };
 
