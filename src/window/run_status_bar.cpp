@@ -107,11 +107,8 @@ RunStatusBar::RunStatusBar(QWidget* parent) : QStatusBar(parent) {
   setSizeGripEnabled(false);
   setContentsMargins(8, 0, 12, 0);
   state_ = addField("statusState");
-  events_ = addField("statusEvents");
   drops_ = addField("statusDrops");
-  sampling_ = addField("statusSampling");
   file_ = addField("statusRecording");
-  torch_ = addField("statusTorch");
   simulated_ = new QLabel(this);
   simulated_->setObjectName(QStringLiteral("statusSimulated"));
   addPermanentWidget(simulated_);
@@ -145,18 +142,21 @@ void RunStatusBar::setReplaced(bool replaced) {
 
 void RunStatusBar::refresh(const CurrentRun& run) {
   const analysis::LiveStore& store = run.store();
-  put(state_, replaced_ ? tr("%1, replaced on disk").arg(stateText(run)) : stateText(run));
-  const bool any = store.hello().has_value();
-  put(events_, any ? tr("%L1 events").arg(store.eventCount()) : QString());
+  QStringList facts;
+  if (store.hello()) {
+    facts << tr("%L1 events").arg(store.eventCount());
+    const double rate = samplesPerSecond(store);
+    if (rate > 0) facts << tr("%1 memory samples/s in the last five seconds").arg(rate, 0, 'f', 0);
+    facts << tr("PyTorch %1").arg(QString::fromStdString(store.hello()->torchVersion));
+  }
+  put(state_, replaced_ ? tr("%1, replaced on disk").arg(stateText(run)) : stateText(run),
+      facts.join(QLatin1Char('\n')));
   QStringList kinds;
   for (const auto& [kind, count] : store.droppedByKind()) {
     kinds << tr("%L1 %2").arg(count).arg(QString::fromUtf8(eventKindName(kind).data()));
   }
-  put(drops_, any ? tr("%L1 dropped").arg(store.dropped()) : QString(),
+  put(drops_, store.dropped() > 0 ? tr("%L1 events dropped").arg(store.dropped()) : QString(),
       kinds.join(QLatin1Char('\n')));
-  const double rate = samplesPerSecond(store);
-  put(sampling_, rate > 0 ? tr("%1 memory samples/s").arg(rate, 0, 'f', 0) : QString(),
-      tr("From the sampler's timer and at phase boundaries, over the last five seconds"));
   const QString path = QString::fromStdString(run.recordingPath().string());
   put(file_,
       path.isEmpty()
@@ -166,9 +166,6 @@ void RunStatusBar::refresh(const CurrentRun& run) {
                                  Qt::ElideMiddle, small_ ? kSmallName : kLongName),
                              QString::fromStdString(formatBytes(run.recordingBytes()))),
       path);
-  put(torch_, any && !small_
-                  ? tr("PyTorch %1").arg(QString::fromStdString(store.hello()->torchVersion))
-                  : QString());
   put(simulated_, store.simulated() ? (small_ ? tr("simulated device")
                                               : tr("Times and memory come from a simulated device"))
                                     : QString());
@@ -181,7 +178,7 @@ void RunStatusBar::resizeEvent(QResizeEvent* event) {
 }
 
 void RunStatusBar::fit() {
-  QLabel* const inOrder[] = {sampling_, torch_, drops_, events_, file_};
+  QLabel* const inOrder[] = {file_, drops_};
   const auto widthOf = [](const QLabel* label) {
     return label->text().isEmpty() ? 0 : label->sizeHint().width() + kBetween;
   };

@@ -31,7 +31,7 @@ class RunStatusBar final : public QStatusBar {
   QLabel* addField(const char* name);
   void put(QLabel* label, const QString& text, const QString& tip = {});
 
-  QLabel *state_, *events_, *drops_, *sampling_, *file_, *torch_, *simulated_;
+  QLabel *state_, *drops_, *file_, *simulated_;
   bool small_ = false, replaced_ = false;
 };
 

@@ -17,6 +17,8 @@
 namespace highwater::views {
 namespace {
 
+/// The least share of the steps' time, 0 to 1, of a phase that has a row.
+constexpr double kLeastShownShare = 0.0005;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
 constexpr int kWidePanel = 310;         ///< width in pixels from which captions are whole
 constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
@@ -245,22 +247,23 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
   const auto bytes = [this](std::uint64_t b) {
     return summary_.memoryCounted ? QString::fromStdString(formatBytes(b)) : tr("not counted");
   };
-  QString currentNote, driverNote;
-  if (summary_.memoryCounted) {
-    currentNote = summary_.currentPeakExact ? tr("exact") : tr("sampled");
-    driverNote = tr("sampled");
-    if (summary_.recommendedBytes > 0) {
-      driverNote +=
-          QStringLiteral(", ") + percentText(static_cast<double>(summary_.driverPeakBytes) /
-                                             static_cast<double>(summary_.recommendedBytes));
-    }
+  QString driverNote;
+  if (summary_.memoryCounted && summary_.recommendedBytes > 0) {
+    driverNote = percentText(static_cast<double>(summary_.driverPeakBytes) /
+                             static_cast<double>(summary_.recommendedBytes));
   }
-  std::vector<Row> rows = {{tr("Throughput, mean"), rate_, {}},
-                           {tr("Peak, current"), bytes(summary_.currentPeakBytes), currentNote},
-                           {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote},
-                           {tr("In fallbacks"), share(summary_.fallbackMs), {}},
-                           {tr("In unplanned syncs"), share(summary_.unplannedSyncMs), {}},
-                           {tr("In planned syncs"), share(summary_.plannedSyncMs), {}}};
+  std::vector<Row> rows = {
+      {tr("Throughput, mean"), rate_, {}},
+      {tr("Peak, current"), bytes(summary_.currentPeakBytes),
+       summary_.memoryCounted && !summary_.currentPeakExact ? tr("sampled") : QString()},
+      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote}};
+  // What there was none of needs no row.
+  const std::pair<QString, double> waits[] = {{tr("In fallbacks"), summary_.fallbackMs},
+                                              {tr("In unplanned syncs"), summary_.unplannedSyncMs},
+                                              {tr("In planned syncs"), summary_.plannedSyncMs}};
+  for (const auto& [name, ms] : waits) {
+    if (ms > 0) rows.push_back({name, share(ms), {}});
+  }
   if (summary_.lossFirst && summary_.lossLast) {
     const QString first = QString::number(*summary_.lossFirst, 'f', 3);
     const QString last = QString::number(*summary_.lossLast, 'f', 3);
@@ -331,6 +334,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   y += 15;
   for (const events::Phase phase : kPhases) {
     const double ms = summary_.phaseMs[static_cast<std::size_t>(phase)];
+    if (ms < kLeastShownShare * total) continue;
     paintPhaseRow(painter, y, theme.phase(phase), QString::fromUtf8(phaseName(phase).data()), ms,
                   total);
     y += measures().phaseRow;
