@@ -62,7 +62,7 @@ class TestDetailsStrip : public QObject {
     DetailsStrip strip(&store_, &focus_);
     strip.resize(1200, 28);
     strip.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&strip));
+    QVERIFY(QTest::qWaitForWindowExposed(&strip, test::kWaitMs));
     auto* link = strip.findChild<QToolButton*>(QStringLiteral("callSiteButton"));
     QVERIFY(!link->isVisible());
     focus_.pick({Lane::kSyncPoints, 0});
@@ -107,7 +107,7 @@ class TestDetailsStrip : public QObject {
     DetailsStrip strip(&store_, &focus_);
     strip.resize(1200, 28);
     strip.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&strip));
+    QVERIFY(QTest::qWaitForWindowExposed(&strip, test::kWaitMs));
     focus_.clear();
     axis_.setCursor(9 * kMs);
     const auto click = [&](const char* name) {

@@ -73,7 +73,7 @@ class TestDeviceLane : public QObject {
     bench.axis.setVisible({records[5].begin_ns(), records[9].begin_ns()});
     bench.render();
     bench.pane.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane));
+    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane, test::kWaitMs));
     const TimeRange range = timeRangeOf(bench.store, {Lane::kDevice, 6});
     QVERIFY(range.endNs > records[6].begin_ns() + records[6].duration_ns());  // the queue
     const LaneRow row = bench.pane.rows().of(Lane::kDevice);
@@ -157,7 +157,7 @@ class TestDeviceLane : public QObject {
     const QImage image = bench.render();
     const LaneRow row = bench.pane.rows().of(Lane::kNamed);
     bench.pane.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane));
+    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane, test::kWaitMs));
     const auto middle = [&](std::int64_t ns) {
       return QPoint(int(bench.pane.scale().pixelAt(ns)), int(row.top) + 8);
     };

@@ -48,7 +48,7 @@ struct ScrolledControls {
     panel->showEffective({16, 64, 5});
     panel->setLive(true);
     area.show();
-    shown = QTest::qWaitForWindowActive(&area);
+    shown = QTest::qWaitForWindowActive(&area, test::kWaitMs);
   }
 
   template <typename Widget>
@@ -348,7 +348,7 @@ class TestPanels : public QObject {
     knob.declaredAt = "train.py:12";
     KnobRow row(knob);
     row.show();
-    QVERIFY(QTest::qWaitForWindowActive(&row));
+    QVERIFY(QTest::qWaitForWindowActive(&row, test::kWaitMs));
     QSignalSpy asked(&row, &KnobRow::changeRequested);
     auto* slider = row.findChild<StopSlider*>();
     auto* field = row.findChild<QLineEdit*>();

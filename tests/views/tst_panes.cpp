@@ -197,7 +197,7 @@ class TestPanes : public QObject {
     TimelinePane pane(&bench.store, &bench.axis, &bench.focus);
     render(pane, {1000, pane.height()});
     pane.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&pane));
+    QVERIFY(QTest::qWaitForWindowExposed(&pane, test::kWaitMs));
     const auto drag = [&](int from, int to) {
       QTest::mousePress(&pane, Qt::LeftButton, {}, {from, 50});
       QTest::mouseMove(&pane, {(from + to) / 2, 50});
@@ -347,7 +347,7 @@ class TestPanes : public QObject {
     PaneStack stack(&bench.store, &bench.axis, &bench.focus);
     stack.resize(1000, 800);
     stack.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&stack));
+    QVERIFY(QTest::qWaitForWindowExposed(&stack, test::kWaitMs));
     auto* shown = stack.findChild<TimePane*>(pane);
     QVERIFY(shown);
     const TimeRange step = bench.step(11);

@@ -219,7 +219,7 @@ class TestShareColumns : public QObject {
     bench.apply(batch);
     bench.render(1200);
     bench.pane.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane));
+    QVERIFY(QTest::qWaitForWindowExposed(&bench.pane, test::kWaitMs));
     const LaneRow row = bench.pane.rows().of(Lane::kPhases);
     QTest::mouseMove(&bench.pane, {600, int(row.top) + 10});
     QTRY_VERIFY(QToolTip::isVisible());

@@ -75,7 +75,7 @@ class TestShareSwitch : public QObject {
     panel.resize(328, 500);
     panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
     panel.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     auto* host = panel.findChild<QToolButton*>("hostTimeButton");
     auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
     QVERIFY(host->isVisible() && device->isVisible());
@@ -101,7 +101,7 @@ class TestShareSwitch : public QObject {
     panel.resize(328, 500);
     panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
     panel.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     QSignalSpy spy(&panel, &SelectionPanel::deviceTimeChosen);
     auto* device = panel.findChild<QToolButton*>("deviceTimeButton");
     device->setFocus(Qt::TabFocusReason);
@@ -115,7 +115,7 @@ class TestShareSwitch : public QObject {
     panel.resize(328, 500);
     panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
     panel.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&panel));
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     QTest::mouseClick(panel.findChild<QToolButton*>("deviceTimeButton"), Qt::LeftButton);
     analysis::DeviceShare share;
     share.unknown = "The CPU has no queue";

@@ -331,7 +331,7 @@ class TestStepPanes : public QObject {
     QVERIFY(!other.leftOut().contains("GPU:"));
     render(other, {1000, other.height()});
     other.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&other));
+    QVERIFY(QTest::qWaitForWindowExposed(&other, test::kWaitMs));
     QTest::mouseMove(&other, {20, 10});
     QTRY_VERIFY(QToolTip::isVisible());
     QVERIFY(QToolTip::text().contains("thermal: this recording is of an earlier version"));
@@ -386,7 +386,7 @@ class TestStepPanes : public QObject {
     const QRect plot = hotPane.plotRect();
     // The word is read where the bar is.
     hotPane.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&hotPane));
+    QVERIFY(QTest::qWaitForWindowExposed(&hotPane, test::kWaitMs));
     QTest::mouseMove(&hotPane, {plot.left() + plot.width() * 9 / 10, y});
     QTRY_COMPARE(QToolTip::text(), QStringLiteral("thermal serious, Low Power Mode"));
   }
@@ -433,7 +433,7 @@ class TestStepPanes : public QObject {
     stack.refresh();
     stack.resize(1000, 640);
     stack.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&stack));
+    QVERIFY(QTest::qWaitForWindowExposed(&stack, test::kWaitMs));
     auto* system = stack.findChild<SystemPane*>();
     auto* loss = stack.findChild<LossPane*>();
     auto* memory = stack.findChild<MemoryPane*>();
@@ -459,7 +459,7 @@ class TestStepPanes : public QObject {
     roomy.refresh();
     roomy.resize(1000, 1400);
     roomy.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&roomy));
+    QVERIFY(QTest::qWaitForWindowExposed(&roomy, test::kWaitMs));
     QVERIFY(roomy.findChild<SystemPane*>()->isVisible());
     QVERIFY(roomy.findChild<LossPane*>()->isVisible());
   }

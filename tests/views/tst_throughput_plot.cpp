@@ -32,7 +32,7 @@ class TestThroughputPlot : public QObject {
     plot_ = std::make_unique<ThroughputPlot>(state_.get());
     plot_->resize(480, 360);
     plot_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(plot_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(plot_.get(), test::kWaitMs));
     plot_->replot();
   }
 

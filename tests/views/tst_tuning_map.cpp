@@ -69,7 +69,7 @@ class TestTuningMap : public QObject {
     map_ = std::make_unique<TuningMap>(state_.get());
     map_->resize(480, 360);
     map_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(map_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(map_.get(), test::kWaitMs));
     QTRY_VERIFY(map_->complete());
     map_->replot();
   }

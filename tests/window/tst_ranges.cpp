@@ -89,7 +89,7 @@ class TestRanges : public QObject {
         test::makeSampleRun({.steps = 60, .unplannedSyncEvery = 3, .opsFromStep = 40}));
     QVERIFY(window_->openRecording(path.toStdString()).ok());
     window_->show();
-    QVERIFY(QTest::qWaitForWindowExposed(window_.get()));
+    QVERIFY(QTest::qWaitForWindowExposed(window_.get(), test::kWaitMs));
     QTRY_COMPARE(store().steps().records.size(), std::size_t{60});
     window_->renderNow();
     axis().fit();

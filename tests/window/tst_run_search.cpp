@@ -139,7 +139,7 @@ class TestRunSearch : public QObject {
 
   void f3StepsFromAnywhere() {
     SearchedRecording opened;
-    QVERIFY(QTest::qWaitForWindowActive(&opened.window));
+    QVERIFY(QTest::qWaitForWindowActive(&opened.window, test::kWaitMs));
     auto* position = opened.find<QWidget>("searchPosition");
     const auto current = [position] { return position->property("text").toString(); };
     // Closed, it opens the search; in the field it steps, though the text was not searched yet.

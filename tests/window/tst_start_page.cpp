@@ -487,7 +487,7 @@ class TestStartPage : public QObject {
     window.show();
     QVERIFY(window.openRecording(path.toStdString()).ok());
     window.showStartPage(true);
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::kWaitMs));
     auto* table = child<QTableView>(window, "recordingTable");
     QTRY_COMPARE(table->model()->rowCount(), 1);
     table->setFocus();

@@ -79,7 +79,7 @@ class TestWindowAccess : public QObject {
     window.resize(size);
     if (!page) QVERIFY(window.openRecording(path.toStdString()).ok());
     window.show();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::kWaitMs));
     QApplication::processEvents();
     // The tab bars that QMainWindow makes for docks get their names a moment later.
     (void)QTest::qWaitFor([&window] {

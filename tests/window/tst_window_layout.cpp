@@ -147,7 +147,7 @@ class TestWindowLayout : public QObject {
   void resetsTheLayout() {
     const QTemporaryDir folder;
     OpenedFindings opened(record(folder, kWithOps), {1600, 1000});
-    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window, test::kWaitMs));
     auto* now = opened.find<QDockWidget>("nowDock");
     auto* findings = opened.find<QDockWidget>("findingsDock");
     QTRY_COMPARE(now->width(), 256);
@@ -179,7 +179,7 @@ class TestWindowLayout : public QObject {
     QFETCH(QSize, size);
     const QTemporaryDir folder;
     OpenedFindings opened(record(folder, kWithOps), size);
-    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+    QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window, test::kWaitMs));
     QTRY_VERIFY(opened.find<QDockWidget>("findingsDock")->width() >= 280);
     QCOMPARE(opened.window.size(), size);
     // What is shown lies inside the window, and findings are what is looked at.
@@ -225,7 +225,7 @@ class TestWindowLayout : public QObject {
     };
     {
       OpenedFindings opened(path, {1600, 1000}, MainWindow::Settings::kOn);
-      QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window));
+      QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window, test::kWaitMs));
       QTRY_COMPARE(opened.find<QDockWidget>("controlsDock")->width(), 256);
       opened.find<QDockWidget>("nowDock")->close();
       opened.window.resizeDocks({opened.find<QDockWidget>("controlsDock")}, {300}, Qt::Horizontal);
@@ -241,7 +241,7 @@ class TestWindowLayout : public QObject {
       opened.window.close();
     }
     OpenedFindings again(path, {}, MainWindow::Settings::kOn);
-    QVERIFY(QTest::qWaitForWindowExposed(&again.window));
+    QVERIFY(QTest::qWaitForWindowExposed(&again.window, test::kWaitMs));
     QTRY_COMPARE(again.window.size(), QSize(800, 600));
     QTRY_COMPARE(again.window.dockWidgetArea(again.find<QDockWidget>("controlsDock")),
                  Qt::RightDockWidgetArea);
