@@ -218,8 +218,9 @@ class TestSender : public QObject {
       while (writer.send(Failure{Failure::Kind::kFailed, text}).ok()) {
       }
     });
-    const bool isFull = QTest::qWaitFor(
-        [&] { return writer.bytesWritten() > 0 || host.unreadBytes() > 0; }, 10'000);
+    const bool isFull =
+        QTest::qWaitFor([&] { return writer.bytesWritten() > 0 || host.unreadBytes() > 0; },
+                        highwater::test::kWaitMs);
     writer.giveUpAt(std::chrono::steady_clock::now());
     sending.join();
     QVERIFY(isFull);

@@ -239,7 +239,9 @@ class QueueKnobsTest : public QObject {
     const auto add = [&](std::uint64_t jobs) {
       for (std::uint64_t i = 0; i < jobs; ++i) queue.submit("aten::add", [&] { ++ran; });
     };
-    const auto become = [&](int jobs) { return QTest::qWaitFor([&] { return ran == jobs; }); };
+    const auto become = [&](int jobs) {
+      return QTest::qWaitFor([&] { return ran == jobs; }, highwater::test::kWaitMs);
+    };
     add(kAfter - 1);
     // Upkeep is no work, so it does not count.
     queue.submit(
@@ -255,7 +257,7 @@ class QueueKnobsTest : public QObject {
     const auto event = std::make_shared<DeviceEvent>();
     queue.record(event);
     QVERIFY(become(17));
-    QVERIFY(QTest::qWaitFor([&] { return event->done(); }));
+    QVERIFY(QTest::qWaitFor([&] { return event->done(); }, highwater::test::kWaitMs));
     add(3);
     queue.wait();
     QCOMPARE(ran.load(), 20);

@@ -65,16 +65,16 @@ class TestRecordingPlace : public QObject {
     if (!writer) return nullptr;
     feedFrames(firstFrames(15), *writer);
     const auto written = [&] { return readFrames(path("a.highwater")).frames.size() == 15; };
-    return QTest::qWaitFor(written) ? std::move(writer) : nullptr;
+    return QTest::qWaitFor(written, kWaitMs) ? std::move(writer) : nullptr;
   }
 
   /// Waits until so many frames are in the file itself, read without its WAL.
   [[nodiscard]] bool isCheckpointed(const fs::path& file, std::size_t frames) const {
     const QTemporaryDir elsewhere;
     const fs::path copy = pathIn(elsewhere.path(), "copy");
-    return QTest::qWaitFor([&] {
-      return writeBytes(copy, bytesOf(file)) && readFrames(copy).frames.size() == frames;
-    });
+    return QTest::qWaitFor(
+        [&] { return writeBytes(copy, bytesOf(file)) && readFrames(copy).frames.size() == frames; },
+        kWaitMs);
   }
 
  private slots:

@@ -82,11 +82,13 @@ class TestWindowAccess : public QObject {
     QVERIFY(QTest::qWaitForWindowActive(&window, test::kWaitMs));
     QApplication::processEvents();
     // The tab bars that QMainWindow makes for docks get their names a moment later.
-    (void)QTest::qWaitFor([&window] {
-      const auto shown = controlsOf(window);
-      return std::none_of(shown.begin(), shown.end(),
-                          [](QWidget* each) { return nameOf(each).trimmed().isEmpty(); });
-    });
+    (void)QTest::qWaitFor(
+        [&window] {
+          const auto shown = controlsOf(window);
+          return std::none_of(shown.begin(), shown.end(),
+                              [](QWidget* each) { return nameOf(each).trimmed().isEmpty(); });
+        },
+        test::kWaitMs);
     const QList<QWidget*> controls = controlsOf(window);
     QVERIFY(controls.size() > 8);
     QStringList nameless, roleless;
