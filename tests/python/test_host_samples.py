@@ -38,6 +38,7 @@ class HostSamples(Recording):
         self.addCleanup(recording.close)
         rows = recording.execute("SELECT call_site, text, phase, step FROM host_samples ORDER BY time_ms")
         self.samples = [(site, *more) for site, *more in rows]
+        self.waited_ms, = recording.execute("SELECT total(duration_ms) FROM sync_points").fetchone()
         return done
 
     def count(self, part):
@@ -46,6 +47,12 @@ class HostSamples(Recording):
         found = [row for row in self.samples if row[0].startswith(f"train.py:{number} ")]
         self.assertLessEqual({row[1] for row in found}, {text.strip()})
         return len(found)
+
+    def check_waits_have_no_samples(self):
+        """The script may lose its core beside a wait, at most a few times: then the line has a sample for each 5 ms."""
+        moments = HZ * self.waited_ms / 1000
+        self.assertGreater(moments, 50)  # else it shows nothing
+        self.assertLess(self.count("# waits"), 0.1 * moments)
 
     @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
     def test_names_the_work_and_no_wait(self):
@@ -56,11 +63,11 @@ class HostSamples(Recording):
                 loss.item()  # waits
                 json.dumps(history)  # works
                 torch.mps.synchronize()  # has nothing to wait for
-            """, "--device", "sim", "--sim-launch-delay", "1ms")
-        work, wait = self.count("# works"), self.count("# waits")
+            """, "--device", "sim", "--sim-launch-delay", "4ms")
+        work = self.count("# works")
         self.assertGreater(work, 20)
         self.assertGreater(work, 0.5 * len(self.samples))
-        self.assertLess(wait, 0.03 * len(self.samples))
+        self.check_waits_have_no_samples()
         self.assertIn("in json/encoder.py", max(collections.Counter(row[0] for row in self.samples).items(),
                                                 key=lambda item: item[1])[0])
 
@@ -82,7 +89,7 @@ class HostSamples(Recording):
             for _ in range(40):
                 step().item()  # waits
             """, "--device", "sim", "--sim-launch-delay", "2ms")
-        self.assertLess(self.count("# waits"), 0.03 * max(len(self.samples), 100))
+        self.check_waits_have_no_samples()
 
     def test_a_long_call_has_a_sample_for_each_moment(self):
         """They are taken at its end, each with its own time."""
