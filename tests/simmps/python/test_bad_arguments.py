@@ -173,7 +173,7 @@ def serve():
 class BadArguments(unittest.TestCase):
     def test_raise_and_do_not_crash(self):
         done = subprocess.run([sys.executable, "-X", "faulthandler", "-W", "ignore", __file__, "serve"],
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=280,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=800,
                               check=False)
         lines = done.stdout.splitlines()
         self.assertEqual(done.returncode, 0, "\n".join(lines[-2:] + [done.stderr[-2000:]]))
