@@ -52,7 +52,9 @@ class TestReportOfRuns : public QObject {
     QCOMPARE(paths["chains"][1]["chain"].toString(), QStringLiteral("host \u2192 mps \u2192 host"));
     QCOMPARE(paths["chains"][1]["steps"].toInt(), 3);
     QCOMPARE(paths["chains"][1]["deliberate"].toInt(), 2);
-    QVERIFY(report["verdict"]["text"].toString().contains("bottleneck"));
+    // Which of the three it is depends on who gets the cores.
+    const QString verdict = report["verdict"]["text"].toString();
+    QVERIFY2(verdict.contains("bottleneck") || verdict.contains("take turns"), qPrintable(verdict));
     // Two small blocks take turns: what a batch needs is handed out from either.
     QVERIFY(std::abs(report["memory_growth"]["median_bytes"].toInteger(-10'000)) <= 1024);
     QVERIFY(report["ops"].isNull());
