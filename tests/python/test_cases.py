@@ -218,8 +218,9 @@ class CasesByTime(Judged):
         self.assertLessEqual(10 * len(self.wrong_by_time), max(self.judged, 10), self.wrong_by_time)
         self.assertLessEqual(5 * len(self.wrong_idle), max(self.reports, 10), "\n".join(self.wrong_idle))
         if self.reports > 20:
-            # Of the others the bounds allow either; half have one on two quiet cores.
-            self.assertGreater(3 * self.verdicts, self.reports, "too few programs have a verdict")
+            # Of the others the bounds allow either. Half have one on two quiet cores, fewer on busy ones, where the
+            # bounds are wider; where they are too wide to say anything, next to none has one.
+            self.assertGreater(5 * self.verdicts, self.reports, "too few programs have a verdict")
 
     def check_idle_time(self, report, ledger):
         """Where the simulated device waits for a core, it is idle while the script waits for it: a fifth may be wrong."""
