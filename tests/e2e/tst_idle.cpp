@@ -174,10 +174,14 @@ const Workload kSmallRun{"small batches", {"--batch", "4", "--seq", "16", "--ste
 const Workload kAccumulatedRun{
     "two batches a step", {"--batch", "8", "--seq", "32", "--accumulate", "2", "--steps", "30"}};
 
-/// Of the steps of each run. In runs beside busy threads on each core all steps were within; a
-/// tenth may miss, since the host can lose its core between an event and the time that it takes of
-/// it.
+/// Of the steps of all runs of a mode. In runs beside busy threads on each core all steps were
+/// within; a tenth may miss, since the host can lose its core between an event and the time that it
+/// takes of it.
 constexpr double kLeastCoverage = 0.9;
+/// Of the steps of each run. Where one in twenty misses by chance, every sixth run of 28 steps has
+/// three that do, and one in 20,000 has more than a quarter. What is wrong with a kind of run is
+/// wrong in most of its steps.
+constexpr double kLeastCoverageOfARun = 0.75;
 /// The clocks of probe and ledger agree to some 10 us: of a step, and at least.
 constexpr double kSlack = 0.01, kLeastSlackMs = 0.05;
 
@@ -331,7 +335,8 @@ class TestIdle : public QObject {
     QVERIFY2(idle.p50.low <= truth.idleMs + tolerance, words.constData());
     QVERIFY2(truth.idleMs <= idle.p50.high + tolerance, words.constData());
     if (!cause) {
-      QVERIFY2(idle.p50.probable <= tolerance, words.constData());
+      // There is next to none where the host has a core to itself.
+      QVERIFY2(idle.p50.probable <= truth.idleMs + tolerance, words.constData());
       return;
     }
     const CauseOfIdle& first = idle.causes.at(0);
@@ -375,10 +380,11 @@ class TestIdle : public QObject {
       const Coverage one =
           coverageOf(store, run.ledger, idleTimesOf(run.ledger, start == WorkStart::kDeferred));
       qInfo("%s: %s", workload.name, one.text().constData());
-      QVERIFY2(one.share() >= kLeastCoverage, one.text().constData());
+      QVERIFY2(one.share() >= kLeastCoverageOfARun, one.text().constData());
       all.add(one);
     }
     qInfo("all: %s", all.text().constData());
+    QVERIFY2(all.share() >= kLeastCoverage, all.text().constData());
   }
 };
 
