@@ -203,14 +203,27 @@ Queued mostQueuedIn(const CheckedSteps& steps) {
   return most == ns.end() ? Queued{} : Queued{most->first, steps.perStepMs(most->second)};
 }
 
+/// What a step's host time is queueing, or batch assembly, in ms a step.
+double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
+                std::initializer_list<events::Phase> phases) {
+  return steps.perStepMs(account.nsWhere([&](const AccountRow& row) {
+    return row.part.region == Region::Step && row.activity == Activity::Work &&
+           std::find(phases.begin(), phases.end(), row.part.phase) != phases.end();
+  }));
+}
+
 /// The part of the steps outside of phases in which the host works longest, without waiting.
 struct OwnWork {
   Part part;
-  std::string where;  ///< the part's text: "after optimizer step"
-  double ms = 0;      ///< a step
+  std::string where;      ///< the part's text: "after optimizer step"
+  double ms = 0;          ///< a step
+  double backwardMs = 0;  ///< the host's work in backward, a step
 
   /// What computes the loss: backward needs it.
   [[nodiscard]] bool beforeBackward() const { return part.after == events::Phase::Forward; }
+
+  /// The most that leaving it out can save, in ms a step: backward goes through its ops again.
+  [[nodiscard]] double mostMs() const { return ms + (beforeBackward() ? backwardMs : 0); }
 
   [[nodiscard]] const char* advice(const LiveStore& store) const {
     if (!store.ownScript()) return "move it out of the step, or to another thread";
@@ -229,7 +242,8 @@ OwnWork mostOwnWorkIn(const CheckedSteps& steps, const TimeAccount& account) {
   if (most == ns.end()) return {};
   const auto& [after, name] = most->first;
   const Part part{Region::Step, events::Phase::None, after, name};
-  return {part, partText(steps.store, part), steps.perStepMs(most->second)};
+  return {part, partText(steps.store, part), steps.perStepMs(most->second),
+          workMsIn(steps, account, {events::Phase::Backward})};
 }
 
 /// Title and advice for a cause of idle time. A script gets advice about PyTorch's Python API;
@@ -330,16 +344,9 @@ std::string queueingText(const CheckedSteps& steps, const IdleTime& idle, std::s
 }
 
 std::string ownWorkText(const OwnWork& own) {
-  return "outside of phases the host works longest " + own.where + ", " + costText(own.ms);
-}
-
-/// What a step's host time is queueing, or batch assembly, in ms a step.
-double workMsIn(const CheckedSteps& steps, const TimeAccount& account,
-                std::initializer_list<events::Phase> phases) {
-  return steps.perStepMs(account.nsWhere([&](const AccountRow& row) {
-    return row.part.region == Region::Step && row.activity == Activity::Work &&
-           std::find(phases.begin(), phases.end(), row.part.phase) != phases.end();
-  }));
+  return "outside of phases the host works longest " + own.where + ", " + costText(own.ms) +
+         (own.beforeBackward() ? ", and backward repeats those of its ops that have gradients"
+                               : "");
 }
 
 std::int64_t waitNsIn(const TimeAccount& account, Region region) {
@@ -359,11 +366,13 @@ bool isSlowedByMore(const CheckedSteps& steps) {
 }
 
 /// Adds a finding about `ms` of the host's work a step, of which `share` can be left out as it is
-/// (0: not known). The device may be nearly as slow, and then little is gained: half is assumed.
+/// (0: not known); leaving it out may save up to `mostMs`, if that is more. The device may be
+/// nearly as slow, and then little is gained: half is assumed.
 void addOfUnknownIdle(const CheckedSteps& steps, Finding finding, double ms, double share,
-                      Findings& findings) {
+                      Findings& findings, double mostMs = 0) {
   finding.assumed = true;
-  steps.gains.add(findings, std::move(finding), Gain{0, std::max(share, 0.5) * ms, ms});
+  steps.gains.add(findings, std::move(finding),
+                  Gain{0, std::max(share, 0.5) * ms, std::max(ms, mostMs)});
 }
 
 /// Where the host hardly ever waits for the device, the device is the faster one, though no wait
@@ -381,7 +390,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,
-                       const std::function<bool(const AccountSpan&)>& in) {
+                       const std::function<bool(const AccountSpan&)>& in, double mostMs = 0) {
     Finding finding = steps.ofTime(FindingKind::HostBound, ms);
     finding.estimate = true;
     finding.where = std::move(where);
@@ -390,7 +399,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
                        " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
     finding.advice = advice;
     const double share = nameLines(steps, in, finding);
-    addOfUnknownIdle(steps, std::move(finding), ms, share, findings);
+    addOfUnknownIdle(steps, std::move(finding), ms, share, findings, mostMs);
   };
   const double leastMs = kLeastIdleShare * steps.perStepMs(allNs);
   using events::Phase;
@@ -403,9 +412,10 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
         script ? loaderAdvice(steps.store, loadMs) : kBatchAdvice, inPhase(Phase::BatchAssembly));
   }
   if (own.ms >= leastMs) {
-    add(own.ms, own.where, "work outside of forward, backward and optimizer takes",
+    add(
+        own.ms, own.where, "work outside of forward, backward and optimizer takes",
         ownWorkText(own) + "; ", own.advice(steps.store),
-        [&own](const AccountSpan& span) { return span.part == own.part; });
+        [&own](const AccountSpan& span) { return span.part == own.part; }, own.mostMs());
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
   // In a short step queueing takes most of the time whatever the device does.
@@ -455,7 +465,7 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
       },
       finding);
   if (finding.line.empty() && !loads) return;
-  addOfUnknownIdle(steps, std::move(finding), costMs, share, findings);
+  addOfUnknownIdle(steps, std::move(finding), costMs, share, findings, loads ? 0 : own.mostMs());
 }
 
 /// `loadMs`: what loading takes, in ms a step.
@@ -501,7 +511,8 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   } else if (idle.cause == IdleCause::BatchAssembly) {
     nameLines(steps, inPhase(events::Phase::BatchAssembly), finding);
   }
-  steps.gains.add(findings, std::move(finding), std::move(fix));
+  const double mostMs = ownWork && own.beforeBackward() ? own.mostMs() : 0;
+  steps.gains.add(findings, std::move(finding), std::move(fix), mostMs);
 }
 
 /// Names the function with most of the host samples, whose work is spread over too many lines to
