@@ -137,6 +137,8 @@ inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";
 inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
 /// The data set of the training's DataLoader is a TensorDataset, whose rows it takes one by one.
 inline constexpr std::string_view kTensorRowsSign = "tensor_rows";
+/// The data set of the training's DataLoader gives whole batches, by a method __getitems__.
+inline constexpr std::string_view kWholeBatchesSign = "whole_batches";
 /// The training's DataLoader has a sampler of the script's, whose code goes from `line` to the line
 /// number `text`.
 inline constexpr std::string_view kSamplerCodeSign = "sampler_code";

@@ -487,6 +487,23 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(loaderAdvice(store), "BatchSampler"), loaderAdvice(store).c_str());
   }
 
+  void aDatasetOfWholeBatchesIsNotToldToBeOne() {
+    LiveStore store;
+    RunDescription run;
+    run.ownScript = true;
+    for (const int workers : {0, 2}) {
+      run.loader = LoaderSettings{};
+      run.loader->workers = workers;
+      run.signs.clear();
+      store.apply(run);
+      QVERIFY(contains(loaderAdvice(store, 1), "by __getitems__(rows) of the data set"));
+      run.signs = {{std::string(kWholeBatchesSign), ""}};
+      store.apply(run);
+      QVERIFY(contains(loaderAdvice(store, 1), "in its __getitems__ (x[rows])"));
+      QCOMPARE(contains(loaderAdvice(store, 1), "try num_workers=0"), workers > 0);
+    }
+  }
+
   void aFallbackInALoopIsToldAsOne() {
     JudgedRun run;
     for (std::uint32_t step = 1; step <= 40; ++step) {

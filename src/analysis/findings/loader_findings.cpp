@@ -83,11 +83,14 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=False), "
            "batch_size=None. Workers do the same work, and send it";
   }
+  const bool getsBatches = store.run() && store.run()->sign(kWholeBatchesSign);
+  const std::string wholeBatch =
+      getsBatches ? "index tensors with all rows of a batch in its __getitems__ (x[rows])"
+                  : "return a whole batch at once, by __getitems__(rows) of the data set or by "
+                    "indexing tensors with all rows of a batch (x[rows])";
   if (loader && loader->workers > 0 && loadMs < kWorkerMs) {
     return "its items are quick to make, and its " + std::to_string(loader->workers) +
-           " workers may take as long to send them: try num_workers=0, with a data set that "
-           "returns "
-           "a whole batch at once (__getitems__(rows), or x[rows] on tensors)";
+           " workers may take as long to send them: try num_workers=0, and " + wholeBatch;
   }
   if (loader && loader->workers > 0) {
     return "its " + std::to_string(loader->workers) +
@@ -97,9 +100,8 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            (loader->persistentWorkers ? "" : "; persistent_workers=True starts them only once");
   }
   if (loader && loadMs < kWorkerMs) {
-    return "its items are quick to make, and a worker would take as long to send them: return a "
-           "whole batch at once, by __getitems__(rows) of the data set or by indexing tensors with "
-           "all rows of a batch (x[rows]), or prepare the data once and keep it";
+    return "its items are quick to make, and a worker would take as long to send them: " +
+           wholeBatch + ", or prepare the data once and keep it";
   }
   return "prepare the data once and keep it, or have the DataLoader prepare batches while the "
          "device works (num_workers=2, persistent_workers=True; each worker is a process of its "

@@ -83,6 +83,7 @@ class Training(StepListener):
         self._remembered = None, False
         self._loader_settings: dict = {}
         self._takes_rows = False  # one by one, of the tensors of a TensorDataset
+        self._gets_batches = False  # whole, from a data set of the script's
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
         self._signs: dict[str, str] = {}  # of the script's code, by their keys, as native/exports reads them
         self._unused_gradients = UnusedGradients(optimizers)
@@ -242,6 +243,7 @@ class Training(StepListener):
     def _note_loading(self) -> None:
         """What the training's loader is like, as long as it is this one."""
         signs = {"tensor_rows": ("",) if self._takes_rows else None,
+                 "whole_batches": ("",) if self._gets_batches else None,
                  "sampler_code": sampler_code(self._loader) or sampler_code(getattr(self._loader, "sampler", None))}
         for what, sign in signs.items():
             had_one = self._signs.pop(what, None)
@@ -297,6 +299,7 @@ class Training(StepListener):
                                      "persistent_workers": bool(getattr(iterator, "_persistent_workers", False)),
                                      "device_data": self._holds_device_tensors(getattr(iterator, "_dataset", None))}
             self._takes_rows = self._takes_rows_of_tensors(iterator)
+            self._gets_batches = hasattr(type(self._whole(getattr(iterator, "_dataset", None))), "__getitems__")
         return mine
 
     def _holds_device_tensors(self, dataset) -> bool:
