@@ -51,7 +51,9 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
 std::string lossLine(const RunSummary& s) {
   std::string line = "never read";
   if (s.lossFirst && s.lossLast) {
-    line = formatDecimals(*s.lossFirst, 3) + " \u2192 " + formatDecimals(*s.lossLast, 3);
+    const std::string first = formatDecimals(*s.lossFirst, 3),
+                      last = formatDecimals(*s.lossLast, 3);
+    line = first == last ? last : first + " \u2192 " + last;
   }
   if (s.heldOutAccuracy) {
     line += ", held-out accuracy " + formatDecimals(*s.heldOutAccuracy * 100, 1) + " %";

@@ -591,6 +591,11 @@ void BottomTables::refresh(const analysis::RunSummary& summary) {
   fallbacks_.setAccepted(std::move(accepted));
   refreshOps();
   steps_.setRange(axis_->selection());
+  // A script's loss is known where it reads the tensor, a length where its batches have one.
+  stepTable_->setColumnHidden(StepModel::kLoss,
+                              store_->ownScript() && !store_->steps().lastLossRow);
+  stepTable_->setColumnHidden(StepModel::kSequence,
+                              store_->ownScript() && store_->rateUnit() != "tokens/s");
   log_.refresh(*store_);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   refreshIssueLink();

@@ -267,7 +267,7 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
   if (summary_.lossFirst && summary_.lossLast) {
     const QString first = QString::number(*summary_.lossFirst, 'f', 3);
     const QString last = QString::number(*summary_.lossLast, 'f', 3);
-    rows.push_back(summary_.steps == 1
+    rows.push_back(first == last
                        ? Row{tr("Loss"), last, {}}
                        : Row{tr("Loss, first to last"), tr("%1 → %2").arg(first, last), {}});
   }
