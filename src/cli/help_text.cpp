@@ -18,7 +18,7 @@ constexpr std::size_t kWidestName = 22, kWidestDeviceName = 28;
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-bool isForHelpSim(const std::string& group) {
+bool isForHelpAll(const std::string& group) {
   return group == kSimulatedGroup || group == kMpsGroup || group == kKnobsGroup;
 }
 
@@ -62,7 +62,7 @@ std::string groupText(const CLI::App& app, const std::string& group, const std::
   const Rows rows = optionsOf(app, group);
   return rows.empty()
              ? std::string()
-             : title + rowsText(rows, isForHelpSim(group) ? kWidestDeviceName : kWidestName);
+             : title + rowsText(rows, isForHelpAll(group) ? kWidestDeviceName : kWidestName);
 }
 
 std::string commandsText(const CLI::App& app) {
@@ -93,19 +93,17 @@ std::string usageText(const CLI::App& app, const std::string& name) {
 std::string HelpText::make_help(const CLI::App* app, std::string name,
                                 CLI::AppFormatMode mode) const {
   std::string text = app->get_description() + '\n' + usageText(*app, name) + '\n';
-  if (mode == CLI::AppFormatMode::All) {
-    for (const std::string& group : app->get_groups()) {
-      if (isForHelpSim(group)) text += groupText(*app, group, '\n' + group + ":\n");
-    }
-    return text;
-  }
   text += commandsText(*app);
   // CLI11's own group, whose name depends on its version.
   const CLI::Option* help = app->get_help_ptr();
   const std::string plain = help == nullptr ? "Options" : help->get_group();
   for (const std::string& group : app->get_groups()) {
-    if (isForHelpSim(group) || group == kElsewhereGroup) continue;
+    if (isForHelpAll(group) || group == kElsewhereGroup) continue;
     text += groupText(*app, group, group == plain ? "\n" : '\n' + group + ":\n");
+  }
+  for (const std::string& group : app->get_groups()) {
+    const bool isShown = mode == CLI::AppFormatMode::All && isForHelpAll(group);
+    if (isShown) text += groupText(*app, group, '\n' + group + ":\n");
   }
   if (!app->get_footer().empty()) text += '\n' + hangingText("", app->get_footer(), 0, kWidth);
   return text;

@@ -5,7 +5,7 @@
 
 namespace highwater::cli {
 
-/// The group of the options that only --help-sim shows.
+/// The group of the options that only --help-all shows.
 inline constexpr char kSimulatedGroup[] = "Simulated device";
 /// The same, of those that PyTorch defines.
 inline constexpr char kMpsGroup[] = "MPS, real or simulated";
@@ -15,8 +15,8 @@ inline constexpr char kKnobsGroup[] = "More knobs";
 inline constexpr char kElsewhereGroup[] = "Described elsewhere";
 
 /// Writes the help of a command in lines of 80 columns: an option a line where its description is
-/// short. `--help` leaves out the groups above; `--help-sim` (CLI11's mode "all") shows only the
-/// first three.
+/// short. `--help` leaves out the groups above; `--help-all` (CLI11's mode "all") shows the first
+/// three, too.
 class HelpText final : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name,

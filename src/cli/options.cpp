@@ -48,8 +48,7 @@ class CommandLine {
     app_.formatter(std::make_shared<HelpText>());
     app_.add_option("FILE", window_.recording, "A recording to open in the window")->type_name("");
     app_.add_flag("--run", window_.startAtOnce, "Start training as soon as the window is open");
-    app_.set_help_all_flag("--help-sim",
-                           "List more knobs, and the options of the simulated device and of MPS");
+    app_.set_help_all_flag("--help-all", "List all options: more knobs, MPS, the simulated device");
     app_.set_version_flag("--version", std::string("highwater ") + kVersion,
                           "Print the version and exit");
     addRunOptions(app_, runTexts_, {"--steps"}, kElsewhereGroup);
