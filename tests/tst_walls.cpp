@@ -20,15 +20,16 @@ struct Wall {
 };
 
 QMap<QString, Wall> walls() {
-  const QSet<QString> all = {"core",   "wire",  "store",  "analysis", "tuning", "session",
-                             "models", "views", "report", "window",   "cli"};
+  const QSet<QString> all = {"core", "wire",   "store", "analysis", "tuning", "session",
+                             "run",  "models", "views", "report",   "window", "cli"};
   return {
       {"core", {{"core"}}},
       {"wire", {{"wire", "core"}}},
       {"store", {{"store", "core"}}},
       {"analysis", {{"analysis", "core"}}},
       {"tuning", {{"tuning", "analysis", "core"}}},
-      {"session", {{"session", "core", "wire", "store", "analysis", "tuning"}, true}},
+      {"session", {{"session", "core", "wire"}, true}},
+      {"run", {{"run", "core", "wire", "store", "analysis", "tuning", "session"}, true}},
       {"models", {{"models", "core", "analysis", "tuning"}, true}},
       {"views", {{"views", "models", "tuning", "analysis", "core"}, true, true}},
       {"report", {{"report", "tuning", "analysis", "core"}, true}},

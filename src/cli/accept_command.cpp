@@ -6,8 +6,8 @@
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/plain_text.h"
-#include "session/fallback_acceptance.h"
-#include "session/recording_loader.h"
+#include "run/fallback_acceptance.h"
+#include "run/recording_loader.h"
 
 namespace highwater::cli {
 namespace {
@@ -22,11 +22,11 @@ std::string listed(const std::set<std::string>& ops) {
 /// appends the acceptance.
 Result<void> accept(const AcceptOptions& options) {
   analysis::LiveStore store;
-  const auto loaded = session::loadRecording(options.recording, store);
+  const auto loaded = run::loadRecording(options.recording, store);
   if (!loaded) return loaded.error();
   if (loaded->beingWritten || !loaded->damage.empty()) {
     // Refused there, in words: what fell back is not known for sure yet.
-    return session::appendAcceptance(options.recording, options.acceptance);
+    return run::appendAcceptance(options.recording, options.acceptance);
   }
   std::set<std::string> fellBack, accepted;
   for (const events::FallbackEvent& each : store.fallbacks()) {
@@ -43,7 +43,7 @@ Result<void> accept(const AcceptOptions& options) {
     return usageError(op + " is not accepted in this recording; " +
                       (accepted.empty() ? "nothing is" : "what is: " + listed(accepted)));
   }
-  return session::appendAcceptance(options.recording, options.acceptance);
+  return run::appendAcceptance(options.recording, options.acceptance);
 }
 
 }  // namespace

@@ -12,13 +12,13 @@
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "report/report_benchmark.h"
-#include "session/benchmark_run.h"
+#include "run/benchmark_run.h"
 
 namespace highwater::cli {
 namespace {
 
-using session::BenchmarkProgress;
-using session::BenchmarkRun;
+using run::BenchmarkProgress;
+using run::BenchmarkRun;
 
 /// Prints to stderr how far a benchmark is: on a terminal one line that is redrawn, elsewhere a
 /// line for each part.

@@ -4,7 +4,7 @@
 
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "window/window_picture.h"
 
 namespace highwater::cli {
@@ -35,7 +35,7 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
   }
   // The picture of a damaged recording is drawn, but as in `report` it is a failure.
   if (drawn->damage.empty()) return kExitDone;
-  printError(session::damageText(options.recording, *drawn));
+  printError(run::damageText(options.recording, *drawn));
   return kExitFailed;
 }
 

@@ -21,46 +21,46 @@ namespace {
 using namespace highwater;
 using namespace highwater::cli;
 
-int run(const RecordOptions& options, int argc, char** argv) {
+int execute(const RecordOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runRecord(options);
 }
 
-int run(const ScriptCommandOptions& options, int argc, char** argv) {
+int execute(const ScriptCommandOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runScript(options);
 }
 
-int run(const SweepCommandOptions& options, int argc, char** argv) {
+int execute(const SweepCommandOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runSweep(options);
 }
 
-int run(const BenchmarkCommandOptions& options, int argc, char** argv) {
+int execute(const BenchmarkCommandOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runBenchmark(options);
 }
 
-int run(const ReportOptions& options, int argc, char** argv) {
+int execute(const ReportOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runReport(options);
 }
 
-int run(const AcceptOptions& options, int argc, char** argv) {
+int execute(const AcceptOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runAccept(options);
 }
 
-int run(const DoctorOptions& options, int argc, char** argv) {
+int execute(const DoctorOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runDoctor(options);
 }
 
-int run(const ExportOptions& options, int argc, char** argv) {
+int execute(const ExportOptions& options, int argc, char** argv) {
   return runExport(options, argc, argv);
 }
 
-int run(const WindowOptions& options, int argc, char** argv) {
+int execute(const WindowOptions& options, int argc, char** argv) {
   return runWindow(options, argc, argv);
 }
 
@@ -87,7 +87,7 @@ int main(int argc, char** argv) {
   QCoreApplication::setOrganizationDomain(QStringLiteral("highwater.github.io"));
   QCoreApplication::setApplicationName(QStringLiteral("highwater"));
   QCoreApplication::setApplicationVersion(QLatin1String(kVersion));
-  const int code = std::visit([&](const auto& options) { return run(options, argc, argv); },
+  const int code = std::visit([&](const auto& options) { return execute(options, argc, argv); },
                               std::get<Invocation>(parsed));
   if (code == kExitDone && std::ferror(stdout) != 0) {
     printError("the standard output could not be written to completely");

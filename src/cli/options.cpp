@@ -16,7 +16,7 @@
 #include "core/option_values.h"
 #include "core/scenarios.h"
 #include "core/version.h"
-#include "session/fallback_acceptance.h"
+#include "run/fallback_acceptance.h"
 
 namespace highwater::cli {
 namespace {
@@ -418,7 +418,7 @@ class CommandLine {
     if (record_->parsed()) {
       recordOptions_.launch = *launch;
       for (const std::string& text : acceptedTexts_) {
-        auto acceptance = session::parseAcceptance(text);
+        auto acceptance = run::parseAcceptance(text);
         if (!acceptance) return acceptance.error();
         recordOptions_.launch.acceptedOps << QString::fromStdString(acceptance->op);
         recordOptions_.accepted.push_back(std::move(*acceptance));
@@ -437,8 +437,8 @@ class CommandLine {
         return usageError(
             "accept needs --reason TEXT, which is kept in the recording, or --withdraw");
       }
-      auto acceptance = withdraws_ ? session::makeWithdrawal(acceptedOp_)
-                                   : session::makeAcceptance(acceptedOp_, acceptedReason_);
+      auto acceptance = withdraws_ ? run::makeWithdrawal(acceptedOp_)
+                                   : run::makeAcceptance(acceptedOp_, acceptedReason_);
       if (!acceptance) return acceptance.error();
       acceptOptions_.acceptance = std::move(*acceptance);
       return Invocation(acceptOptions_);

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "core/result.h"
-#include "session/benchmark_run.h"
+#include "run/benchmark_run.h"
+#include "run/sweep_run.h"
 #include "session/script_process.h"
 #include "session/session.h"
-#include "session/sweep_run.h"
 
 namespace highwater::cli {
 
@@ -45,7 +45,7 @@ struct ScriptCommandOptions {
 /// Options of `highwater sweep`.
 struct SweepCommandOptions {
   session::LaunchOptions launch;
-  session::SweepRunOptions sweep;
+  run::SweepRunOptions sweep;
   std::string output;  ///< empty: a name is made
   bool force = false;
   bool json = false;
@@ -53,7 +53,7 @@ struct SweepCommandOptions {
 
 /// Options of `highwater benchmark`.
 struct BenchmarkCommandOptions {
-  session::BenchmarkRunOptions run;
+  run::BenchmarkRunOptions run;
   std::string output;  ///< a file for the JSON; empty: none
   bool json = false;   ///< JSON instead of text
 };

@@ -13,7 +13,6 @@
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/progress.h"
-#include "cli/recording_output.h"
 #include "cli/sim_options.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
@@ -21,7 +20,8 @@
 #include "core/knobs.h"
 #include "core/units.h"
 #include "report/report_text.h"
-#include "session/abort_recovery.h"
+#include "run/abort_recovery.h"
+#include "run/recording_output.h"
 #include "session/checkpoint_files.h"
 #include "session/option_names.h"
 #include "session/session.h"
@@ -63,7 +63,7 @@ class RecordRun final : public QObject {
     connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
   }
 
-  int run(session::AbortRecovery& recovery) {
+  int run(run::AbortRecovery& recovery) {
     elapsed_.start();
     session_.start();
     QCoreApplication::exec();
@@ -87,7 +87,7 @@ class RecordRun final : public QObject {
       printError(next_->how.toStdString() + "; " + how + " once more");
       return next;
     }
-    next.output = continuationName(firstOutput);
+    next.output = run::continuationName(firstOutput);
     const auto& steps = store_.steps().records;
     // The checkpoint may be newer than the last step that was received.
     const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
@@ -179,14 +179,14 @@ class RecordRun final : public QObject {
            "; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
   }
 
-  void findNext(session::AbortRecovery& recovery) {
+  void findNext(run::AbortRecovery& recovery) {
     if (options_.launch.afterAbort != session::AfterAbort::kRestart || !failure_.empty() ||
         stopRequested_) {
       return;
     }
     const std::string name = std::filesystem::path(options_.output).filename().string();
-    auto next = recovery.after(session::AbortRecovery::Ended::of(
-        *session_.end(), options_.launch, store_, QString::fromStdString(name)));
+    auto next = recovery.after(run::AbortRecovery::Ended::of(*session_.end(), options_.launch,
+                                                             store_, QString::fromStdString(name)));
     if (!next) {
       whyNotContinued_ = next.error().message;
     } else {
@@ -249,14 +249,14 @@ class RecordRun final : public QObject {
   const RecordOptions& options_;
   const bool tellName_;
   analysis::LiveStore store_;
-  RecordingOutput output_;
+  run::RecordingOutput output_;
   ProgressPrinter progress_;
   StopSignals signals_;
   QElapsedTimer elapsed_;
   std::size_t seenMarkers_ = 0;
   bool deviceSaid_ = false, stopRequested_ = false;
   std::string failure_, whyNotContinued_;
-  std::optional<session::AbortRecovery::Next> next_;
+  std::optional<run::AbortRecovery::Next> next_;
   Session session_;  // last: on destruction it still uses the sinks above
 };
 
@@ -266,11 +266,11 @@ int runRecord(const RecordOptions& asked) {
   RecordOptions options = asked;
   const session::LaunchOptions& launch = options.launch;
   const bool named = !options.output.empty();
-  if (!named) options.output = newOutputName(launch.trained());
+  if (!named) options.output = run::newOutputName(launch.trained());
   warnOfLiftedLimit(launch.device, launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
-  if (auto usable = checkOutput(options.output, options.force); !usable) {
+  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
@@ -282,7 +282,7 @@ int runRecord(const RecordOptions& asked) {
     }
     options.launch.checkpoint = *files;
   }
-  session::AbortRecovery recovery;
+  run::AbortRecovery recovery;
   const std::string firstOutput = options.output;
   bool tellName = !named;
   while (true) {

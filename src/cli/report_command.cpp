@@ -10,7 +10,7 @@
 #include "core/exit_codes.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 
 namespace highwater::cli {
 namespace {
@@ -27,9 +27,9 @@ int runReport(const ReportOptions& options) {
   store.setMemoryBudget(kMemoryBudget);
   RecordingCondition condition;
   std::string problem;
-  if (auto loaded = session::loadReadablePart(path, store)) {
+  if (auto loaded = run::loadReadablePart(path, store)) {
     condition = *loaded;
-    if (!condition.damage.empty()) problem = session::damageText(path, condition);
+    if (!condition.damage.empty()) problem = run::damageText(path, condition);
   } else {
     problem = loaded.error().message;
     condition.damage = {problem};

@@ -11,13 +11,13 @@
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
-#include "cli/recording_output.h"
 #include "cli/script_exit.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/simulation.h"
 #include "report/report_text.h"
+#include "run/recording_output.h"
 #include "session/describe_worker.h"
 #include "session/run_end.h"
 #include "session/script_process.h"
@@ -167,7 +167,7 @@ class ScriptRun final : public QObject {
 
   const bool simulated_;
   analysis::LiveStore store_;
-  RecordingOutput output_;
+  run::RecordingOutput output_;
   QStringList command_;
   ScriptProcess script_;
   std::unique_ptr<Session> session_;
@@ -177,7 +177,7 @@ class ScriptRun final : public QObject {
 }  // namespace
 
 int runScript(const ScriptCommandOptions& options) {
-  if (auto usable = checkOutput(options.output, options.force); !usable) {
+  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }

@@ -11,7 +11,6 @@
 #include <memory>
 
 #include "analysis/live_store.h"
-#include "cli/recording_output.h"
 #include "cli/sim_options.h"
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
@@ -20,16 +19,17 @@
 #include "report/report_sweep.h"
 #include "report/report_text.h"
 #include "report/text_wrap.h"
-#include "session/note.h"
+#include "run/note.h"
+#include "run/recording_output.h"
+#include "run/sweep_run.h"
 #include "session/option_names.h"
 #include "session/session.h"
-#include "session/sweep_run.h"
 
 namespace highwater::cli {
 namespace {
 
+using run::SweepRun;
 using session::Session;
-using session::SweepRun;
 using tuning::SweptSetting;
 
 std::string padded(const std::string& text, std::size_t width, bool isLeft = false) {
@@ -158,7 +158,7 @@ class SweepCommand final : public QObject {
     }
     printError("stopping, and keeping what was measured; once more ends the run at once");
     // A step of a large batch may take long, and nobody needs its end.
-    QTimer::singleShot(session::kSweepStopGrace, &session_, [this] { session_.abort(); });
+    QTimer::singleShot(run::kSweepStopGrace, &session_, [this] { session_.abort(); });
     sweep_->interrupt();
   }
 
@@ -214,7 +214,7 @@ class SweepCommand final : public QObject {
   /// The run may have ended before the sweep could add its notes.
   void keepNotes() const {
     for (const Note& note : sweep_->unsavedNotes()) {
-      if (auto kept = session::appendNote(options_.output, note); !kept) {
+      if (auto kept = run::appendNote(options_.output, note); !kept) {
         printError("the recording does not have the result: " + kept.error().message);
         return;
       }
@@ -251,7 +251,7 @@ class SweepCommand final : public QObject {
   const SweepCommandOptions& options_;
   const bool tellName_;
   analysis::LiveStore store_;
-  RecordingOutput output_;
+  run::RecordingOutput output_;
   StopSignals signals_;
   bool deviceSaid_ = false, interrupted_ = false;
   std::size_t printed_ = 0;
@@ -266,10 +266,10 @@ class SweepCommand final : public QObject {
 int runSweep(const SweepCommandOptions& asked) {
   SweepCommandOptions options = asked;
   const bool isNamed = !options.output.empty();
-  if (!isNamed) options.output = newOutputName("sweep");
+  if (!isNamed) options.output = run::newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
   warnOfLiftedLimit(options.launch.device, options.launch.environment);
-  if (auto usable = checkOutput(options.output, options.force); !usable) {
+  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }

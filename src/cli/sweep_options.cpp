@@ -7,7 +7,7 @@
 #include "core/model_files.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
-#include "session/sweep_run.h"
+#include "run/sweep_run.h"
 
 namespace highwater::cli {
 namespace {
@@ -36,7 +36,7 @@ Result<std::vector<std::uint32_t>> readLengths(const std::string& text, std::uin
 /// The options as numbers.
 struct SweepNumbers {
   std::uint32_t largest = 0, smallest = 1, reserve = 10, settings = 8, steps = 8;
-  std::uint32_t seconds = static_cast<std::uint32_t>(session::kLongestSettingS);
+  std::uint32_t seconds = static_cast<std::uint32_t>(run::kLongestSettingS);
   std::string lengths;
   bool onlyLargest = false;
 };
@@ -91,7 +91,7 @@ Result<void> readSweepOptions(const OptionTexts& texts, SweepCommandOptions& opt
   // What the user names is measured first, whatever it takes.
   options.sweep.startsWithRun = launch.batchSize > 0;
   if (launch.batchSize == 0) {
-    launch.batchSize = session::firstSweepBatch(sweep.smallestBatch, largest);
+    launch.batchSize = run::firstSweepBatch(sweep.smallestBatch, largest);
   } else if (launch.batchSize < sweep.smallestBatch || launch.batchSize > largest) {
     return usageError("--batch " + std::to_string(launch.batchSize) +
                       ", the first to measure, is not from " + std::to_string(sweep.smallestBatch) +

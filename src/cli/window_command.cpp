@@ -92,11 +92,11 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
     if (!mainWindow.isVisible() && !mainWindow.currentRun().scriptRuns()) QApplication::quit();
   };
   QObject::connect(qApp, &QApplication::lastWindowClosed, &mainWindow, quitWhenBothAreGone);
-  QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
+  QObject::connect(&mainWindow.currentRun(), &run::Run::scriptEnded, &mainWindow,
                    quitWhenBothAreGone, Qt::QueuedConnection);
   // The first program's: the window may show other runs afterwards.
   std::optional<session::ProcessExit> exit;
-  QObject::connect(&mainWindow.currentRun(), &window::CurrentRun::scriptEnded, &mainWindow,
+  QObject::connect(&mainWindow.currentRun(), &run::Run::scriptEnded, &mainWindow,
                    [&] { exit = exit ? exit : mainWindow.currentRun().scriptExit(); });
   if (auto started = mainWindow.runScript(script, {}); !started) {
     printError(started.error().message);

@@ -23,10 +23,10 @@
 #include "core/knobs.h"
 #include "models/qt_text.h"
 #include "report/report_benchmark.h"
+#include "run/run.h"
 #include "views/panels/table_setup.h"
 #include "views/tuning/benchmark_plot.h"
 #include "window/benchmark_tables.h"
-#include "window/current_run.h"
 #include "window/start/form_rows.h"
 
 namespace highwater::window {
@@ -57,7 +57,7 @@ QTableView* makeTable(QStandardItemModel* model, const char* name, const QString
 
 }  // namespace
 
-BenchmarkDialog::BenchmarkDialog(CurrentRun* run, QWidget* parent) : QDialog(parent), run_(run) {
+BenchmarkDialog::BenchmarkDialog(run::Run* run, QWidget* parent) : QDialog(parent), run_(run) {
   setObjectName(QStringLiteral("benchmarkDialog"));
   setWindowTitle(tr("Compare CPU with MPS"));
   auto* column = new QVBoxLayout(this);
@@ -66,8 +66,8 @@ BenchmarkDialog::BenchmarkDialog(CurrentRun* run, QWidget* parent) : QDialog(par
   makeForm();
   makeResults();
   makeButtons();
-  connect(run_, &CurrentRun::stateChanged, this, &BenchmarkDialog::updateState);
-  connect(run_, &CurrentRun::ended, this, &BenchmarkDialog::updateState);
+  connect(run_, &run::Run::stateChanged, this, &BenchmarkDialog::updateState);
+  connect(run_, &run::Run::ended, this, &BenchmarkDialog::updateState);
   for (QCheckBox* box : {products_, step_, drift_}) {
     connect(box, &QCheckBox::toggled, this, &BenchmarkDialog::updateState);
   }
@@ -80,7 +80,7 @@ BenchmarkDialog::BenchmarkDialog(CurrentRun* run, QWidget* parent) : QDialog(par
 
 BenchmarkDialog::~BenchmarkDialog() = default;
 
-void BenchmarkDialog::showFor(CurrentRun* run, QWidget* parent) {
+void BenchmarkDialog::showFor(run::Run* run, QWidget* parent) {
   auto* dialog = parent->findChild<BenchmarkDialog*>(QStringLiteral("benchmarkDialog"));
   if (!dialog) dialog = new BenchmarkDialog(run, parent);
   dialog->updateState();
@@ -200,8 +200,8 @@ void BenchmarkDialog::makeButtons() {
   layout()->addWidget(buttons);
 }
 
-Result<session::BenchmarkRunOptions> BenchmarkDialog::asked() const {
-  session::BenchmarkRunOptions options;
+Result<run::BenchmarkRunOptions> BenchmarkDialog::asked() const {
+  run::BenchmarkRunOptions options;
   options.launch = run_->options();
   options.matmul = products_->isChecked();
   options.step = step_->isChecked();
@@ -239,17 +239,17 @@ void BenchmarkDialog::startOrCancel() {
 void BenchmarkDialog::start() {
   auto options = asked();
   if (!options) return updateState();
-  measuring_ = std::make_unique<session::BenchmarkRun>(std::move(*options));
-  connect(measuring_.get(), &session::BenchmarkRun::progressed, this,
-          [this](const session::BenchmarkProgress& progress) {
+  measuring_ = std::make_unique<run::BenchmarkRun>(std::move(*options));
+  connect(measuring_.get(), &run::BenchmarkRun::progressed, this,
+          [this](const run::BenchmarkProgress& progress) {
             progress_->setValue(static_cast<int>(progress.done * 1000));
             say(tr("Measuring: %1").arg(progress.doing), false);
           });
-  connect(measuring_.get(), &session::BenchmarkRun::measured, this, [this] {
+  connect(measuring_.get(), &run::BenchmarkRun::measured, this, [this] {
     benchmark_ = measuring_->benchmark();
     showResult();
   });
-  connect(measuring_.get(), &session::BenchmarkRun::ended, this, &BenchmarkDialog::finish,
+  connect(measuring_.get(), &run::BenchmarkRun::ended, this, &BenchmarkDialog::finish,
           Qt::QueuedConnection);
   if (auto started = measuring_->start(); !started) {
     measuring_.reset();

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "core/result.h"
-#include "session/benchmark_run.h"
+#include "run/benchmark_run.h"
 
 class QCheckBox;
 class QComboBox;
@@ -19,9 +19,11 @@ namespace highwater::views {
 class BenchmarkPlot;
 }
 
-namespace highwater::window {
+namespace highwater::run {
+class Run;
+}  // namespace highwater::run
 
-class CurrentRun;
+namespace highwater::window {
 
 /// Compares the CPU with MPS: asks what to measure, measures in a worker of its own, which can be
 /// cancelled, and shows times and numeric drift. The model is that of the next run.
@@ -31,11 +33,11 @@ class BenchmarkDialog final : public QDialog {
  public:
   /// `run` is not owned and must outlive the dialog. Nothing is measured while it is live: both
   /// would wait for the same device.
-  explicit BenchmarkDialog(CurrentRun* run, QWidget* parent = nullptr);
+  explicit BenchmarkDialog(run::Run* run, QWidget* parent = nullptr);
   ~BenchmarkDialog() override;  ///< ends the worker
 
   /// Shows the one dialog of `parent`; makes it if there is none.
-  static void showFor(CurrentRun* run, QWidget* parent);
+  static void showFor(run::Run* run, QWidget* parent);
 
   /// What has been measured; empty before.
   [[nodiscard]] const tuning::Benchmark& benchmark() const { return benchmark_; }
@@ -50,7 +52,7 @@ class BenchmarkDialog final : public QDialog {
   void makeForm();
   void makeResults();
   void makeButtons();
-  [[nodiscard]] Result<session::BenchmarkRunOptions> asked() const;
+  [[nodiscard]] Result<run::BenchmarkRunOptions> asked() const;
   void startOrCancel();
   void start();
   void finish();
@@ -59,8 +61,8 @@ class BenchmarkDialog final : public QDialog {
   void say(const QString& message, bool isProblem);
   void save();
 
-  CurrentRun* run_;
-  std::unique_ptr<session::BenchmarkRun> measuring_;
+  run::Run* run_;
+  std::unique_ptr<run::BenchmarkRun> measuring_;
   tuning::Benchmark benchmark_;
   std::string stopped_;  ///< why the result is not complete
   QStandardItemModel times_, modules_;

@@ -20,6 +20,7 @@
 #include "core/scenarios.h"
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "run/recording_watch.h"
 #include "session/command_text.h"
 #include "views/icons.h"
 #include "views/panels/banner.h"
@@ -37,7 +38,6 @@
 #include "window/memory_budget.h"
 #include "window/op_read_back.h"
 #include "window/opening_page.h"
-#include "window/recording_watch.h"
 #include "window/retry_setting.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -122,8 +122,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   docks_->addTo(actions_->viewMenu);
   firstState_ = saveState(kStateVersion);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
-  watch_ = new RecordingWatch(&run_, this);
-  connect(watch_, &RecordingWatch::replaced, this, &MainWindow::showReplaced);
+  watch_ = new run::RecordingWatch(&run_, this);
+  connect(watch_, &run::RecordingWatch::replaced, this, &MainWindow::showReplaced);
   connect(notices_, &RunNotices::reloadRequested, this, &MainWindow::reload);
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
@@ -183,7 +183,7 @@ void MainWindow::connectActions() {
     if (!run_.mayKill()) return run_.stop();
     QDialog* dialog = askToKillScript(this, session::programText(run_.script()->command),
                                       [this] { run_.killScript(); });
-    connect(&run_, &CurrentRun::ended, dialog, &QDialog::reject);
+    connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
   });
   on(actions_->emptyCache, [this] { run_.emptyCache(); });
   on(actions_->open, [this] { chooseRecording(); });
@@ -227,9 +227,9 @@ void MainWindow::connectActions() {
   connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::selectSample);
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset.toStdString(); });
-  connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &CurrentRun::setKnobs);
+  connect(docks_->controls(), &views::ControlsPanel::changeRequested, &run_, &run::Run::setKnobs);
   connect(docks_->scriptControls(), &views::ScriptControls::changeRequested, &run_,
-          &CurrentRun::turn);
+          &run::Run::turn);
   connect(notices_, &RunNotices::runAgainRequested, this, &MainWindow::startRun);
   connect(notices_, &RunNotices::continueRequested, this, [this] {
     if (auto started = run_.continueRun(); !started) {
@@ -338,16 +338,16 @@ void MainWindow::connectRun() {
   };
   connect(docks_->findings(), &FindingsDock::checked, this, worstIsKnown);
   connect(docks_->tables(), &BottomTables::counted, this, worstIsKnown);
-  connect(&run_, &CurrentRun::dataChanged, this, [this] {
+  connect(&run_, &run::Run::dataChanged, this, [this] {
     dataChanged_ = true;
     axis_.frames().request();
     if (!tableTimer_.isActive()) {
       tableTimer_.start();
     }
   });
-  connect(&run_, &CurrentRun::runReplaced, this, &MainWindow::replaceRun);
-  connect(&run_, &CurrentRun::stateChanged, this, &MainWindow::updateState);
-  connect(&run_, &CurrentRun::ended, this, [this] {
+  connect(&run_, &run::Run::runReplaced, this, &MainWindow::replaceRun);
+  connect(&run_, &run::Run::stateChanged, this, &MainWindow::updateState);
+  connect(&run_, &run::Run::ended, this, [this] {
     updateState();
     axis_.endFollowing();
     sweep_->putBackSetting();
@@ -358,17 +358,17 @@ void MainWindow::connectRun() {
     }
     tableTimer_.start();
   });
-  connect(&run_, &CurrentRun::writtenToEnd, this, [this] {
+  connect(&run_, &run::Run::writtenToEnd, this, [this] {
     banner_->hide();
     if (const auto& end = run_.store().end()) {
       notices_->showEnd(*end);
     }
   });
-  connect(&run_, &CurrentRun::linePrinted, this, [this](const QString& line) {
+  connect(&run_, &run::Run::linePrinted, this, [this](const QString& line) {
     docks_->log().append(line, models::LogModel::Kind::kPrinted);
   });
-  connect(&run_, &CurrentRun::openLineChanged, &docks_->log(), &models::LogModel::setOpenLine);
-  connect(&run_, &CurrentRun::commandAnswered, this, &MainWindow::showAnswer);
+  connect(&run_, &run::Run::openLineChanged, &docks_->log(), &models::LogModel::setOpenLine);
+  connect(&run_, &run::Run::commandAnswered, this, &MainWindow::showAnswer);
 }
 
 void MainWindow::showAnswer(const CommandAnswer& answer) {
@@ -519,7 +519,7 @@ void MainWindow::showOpened() {
     notices_->showEnd(*end);
   }
   if (const auto& condition = run_.condition(); !condition.damage.empty()) {
-    const QString damage = text(session::damageText(path, condition));
+    const QString damage = text(run::damageText(path, condition));
     const auto steps = run_.store().steps().records.size();
     notices_->showProblem(condition.cutOff
                               ? tr("%1. Shown is what comes before: %2 of the run, %3")
@@ -713,7 +713,7 @@ void MainWindow::closeAtOnce() {
 /// The session kills a worker that does not obey in time; whoever closes once more need not wait.
 void MainWindow::closeAfterRun() {
   asksBeforeClosing_ = false;
-  connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce,
+  connect(&run_, &run::Run::ended, this, &MainWindow::closeAtOnce,
           static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::UniqueConnection));
   notices_->showClosing();
   run_.stop();
@@ -726,7 +726,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     const QString program = session::programText(run_.script()->command);
     QDialog* dialog = askToLeaveScript(this, program, [this](ScriptFate fate) {
       if (fate == ScriptFate::kStop) {
-        connect(&run_, &CurrentRun::ended, this, &MainWindow::closeAtOnce,
+        connect(&run_, &run::Run::ended, this, &MainWindow::closeAtOnce,
                 static_cast<Qt::ConnectionType>(Qt::QueuedConnection | Qt::UniqueConnection));
         run_.stop();
       } else {
@@ -734,7 +734,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
       }
     });
     // It may end while the question stands there: then there is nothing to ask.
-    connect(&run_, &CurrentRun::ended, dialog, &QDialog::reject);
+    connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
     return;
   }
   if (asksBeforeClosing_ && run_.live() && !run_.script()) {

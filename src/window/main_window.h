@@ -7,14 +7,18 @@
 
 #include "core/result.h"
 #include "models/tuning_state.h"
+#include "run/run.h"
 #include "session/script_process.h"
 #include "session/session.h"
 #include "views/panes/event_focus.h"
 #include "views/panes/time_axis.h"
-#include "window/current_run.h"
 #include "window/theme_choice.h"
 
 class QStackedWidget;
+
+namespace highwater::run {
+class RecordingWatch;
+}  // namespace highwater::run
 
 namespace highwater::views {
 class Banner;
@@ -26,7 +30,6 @@ class PaneStack;
 namespace highwater::window {
 
 class OpeningPage;
-class RecordingWatch;
 class RunNotices;
 class OpReadBack;
 class RunSearch;
@@ -52,7 +55,7 @@ class MainWindow final : public QMainWindow {
                       Settings settings = Settings::kOn);
   ~MainWindow() override;
 
-  /// Shows a recording. Errors: those of CurrentRun::open(); the window then stays unchanged.
+  /// Shows a recording. Errors: those of run::Run::open(); the window then stays unchanged.
   [[nodiscard]] Result<void> openRecording(const std::filesystem::path& path);
 
   /// Reads a recording behind the window, which stays as it is until then or, if it takes longer,
@@ -72,8 +75,8 @@ class MainWindow final : public QMainWindow {
   void startRun();
   /// The same, for the built-in workload also where the last run was a script.
   void runWorkload();
-  /// Starts the user's own program; its recording is recordingFile(recordingName), or called after
-  /// it and the time if that is empty. Errors: those of CurrentRun::runScript().
+  /// Starts the user's own program; its recording is run::recordingFile(recordingName), or called
+  /// after it and the time if that is empty. Errors: those of run::Run::runScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script,
                                        const QString& recordingName);
   /// Closes the window without asking what becomes of the user's program, and without waiting until
@@ -89,7 +92,7 @@ class MainWindow final : public QMainWindow {
 
   [[nodiscard]] views::TimeAxis& timeAxis() { return axis_; }
   [[nodiscard]] models::TuningState& tuning() { return tuning_; }
-  [[nodiscard]] CurrentRun& currentRun() { return run_; }
+  [[nodiscard]] run::Run& currentRun() { return run_; }
   /// Applies a theme to the application and, with Settings::kOn, saves the choice.
   void setTheme(ThemeChoice choice);
   /// Returns the size of a first window on a screen with `available` room: 1600 × 1000 pixels, or
@@ -145,7 +148,7 @@ class MainWindow final : public QMainWindow {
   void updateState();
   /// Restarts the worker of the live run, or sets how the next one starts. Asks first where that
   /// lifts the memory limit.
-  void useRestartSettings(const views::RestartSettings& settings);
+  void useRestartSettings(const RestartSettings& settings);
   void showRestartSettings();
   void updateTitle();
   void followSystemTheme();
@@ -203,7 +206,7 @@ class MainWindow final : public QMainWindow {
   /// Of a window that has all the room that it asks for.
   static constexpr QSize kFullSize{1600, 1000};
 
-  CurrentRun run_;
+  run::Run run_;
   views::TimeAxis axis_;
   views::EventFocus focus_;
   models::TuningState tuning_;
@@ -219,7 +222,7 @@ class MainWindow final : public QMainWindow {
   TuningPage* tuningPage_ = nullptr;  ///< made when it is first shown
   views::Banner* banner_;
   RunNotices* notices_;
-  RecordingWatch* watch_;
+  run::RecordingWatch* watch_;
   RunSearch* search_;
   OpReadBack* opReadBack_;
   views::CommandPalette* palette_;

@@ -8,14 +8,14 @@
 
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
+#include "run/recording_watch.h"
+#include "run/recordings_folder.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
-#include "window/recording_watch.h"
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
-#include "window/start/recordings_folder.h"
 #include "window/start_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -38,14 +38,14 @@ void MainWindow::connectOpeningPage() {
   connect(openingPage_, &OpeningPage::cancelled, this, [this] { coverWithOpening(false); });
   connect(openingPage_, &OpeningPage::ended, this,
           [this](const std::filesystem::path& path,
-                 const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+                 const std::shared_ptr<Result<run::RecordingOpening::Loaded>>& loaded) {
             coverWithOpening(false);
             if (!*loaded) {
               explain(loaded->error());
               return;
             }
             const auto range = openingPage_->chosenRange();
-            RecordingOpening::Loaded& read = **loaded;
+            run::RecordingOpening::Loaded& read = **loaded;
             if (auto shown =
                     run_.show(path, std::move(read.store), std::move(read.condition), read.soFar);
                 !shown) {
@@ -185,7 +185,7 @@ void MainWindow::listRecent() {
   for (const QString& path : startPage_->recentFiles(kMostRecent)) {
     QString name = QFileInfo(path).completeBaseName();
     QAction* action = menu->addAction(name.replace(QLatin1Char('&'), QLatin1String("&&")));
-    action->setToolTip(models::plainTip(shownPath(path)));
+    action->setToolTip(models::plainTip(run::shownPath(path)));
     connect(action, &QAction::triggered, this,
             [this, path] { openInBackground(path.toStdString()); });
   }

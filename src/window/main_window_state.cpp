@@ -2,14 +2,14 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "run/recording_watch.h"
+#include "run/restart.h"
 #include "views/panels/controls_panel.h"
 #include "views/panels/restart_controls.h"
 #include "views/panels/script_controls.h"
 #include "views/panes/pane_stack.h"
 #include "window/device_badge.h"
 #include "window/main_window.h"
-#include "window/recording_watch.h"
-#include "window/restart.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
 #include "window/run_status_bar.h"
@@ -101,14 +101,14 @@ void MainWindow::showRestartSettings() {
   controls->setLive(run_.live() && !run_.script());
   controls->setChangeable((!run_.live() || training) && !run_.sweeps());
   const auto& hello = run_.store().hello();
-  controls->setInUse(run_.live() && hello ? restartSettingsOf(*hello)
-                                          : restartSettingsOf(run_.options()));
+  controls->setInUse(run_.live() && hello ? run::restartSettingsOf(*hello)
+                                          : run::restartSettingsOf(run_.options()));
 }
 
-void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
+void MainWindow::useRestartSettings(const RestartSettings& settings) {
   const auto use = [this, settings] {
     if (!run_.live()) {
-      putRestartSettings(run_.options(), restartSettingsOf(run_.options()), settings);
+      run::putRestartSettings(run_.options(), run::restartSettingsOf(run_.options()), settings);
       updateState();
     } else if (auto restarted = run_.restart(settings); !restarted) {
       notices_->showProblem(tr("Not restarted: %1").arg(text(restarted.error().message)));
@@ -116,8 +116,8 @@ void MainWindow::useRestartSettings(const views::RestartSettings& settings) {
     actions_->checkDevice(text(run_.options().device));
   };
   const auto& hello = run_.store().hello();
-  const views::RestartSettings inUse =
-      run_.live() && hello ? restartSettingsOf(*hello) : restartSettingsOf(run_.options());
+  const RestartSettings inUse = run_.live() && hello ? run::restartSettingsOf(*hello)
+                                                     : run::restartSettingsOf(run_.options());
   if (settings.highWatermark > 0 || inUse.highWatermark == 0) {
     use();
     return;

@@ -3,7 +3,7 @@
 
 #include "core/run_limits.h"
 #include "models/qt_text.h"
-#include "session/sweep_run.h"
+#include "run/sweep_run.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/pane_stack.h"
 #include "views/tuning/tuning_panel.h"
@@ -44,7 +44,7 @@ void MainWindow::startRunToSweep() {
   views::ControlsPanel& controls = *docks_->controls();
   controls.commit();
   Knobs knobs = controls.knobs();
-  const std::uint32_t first = session::firstSweepBatch(1, kMostBatchSize);
+  const std::uint32_t first = run::firstSweepBatch(1, kMostBatchSize);
   if (knobs.batchSize > first) {
     knobs.batchSize = first;
     controls.request(knobs);

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "models/qt_text.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
+#include "run/run.h"
 #include "views/panes/time_axis.h"
-#include "window/current_run.h"
 
 namespace highwater::window {
 namespace {
@@ -16,16 +16,16 @@ constexpr int kSettledMs = 120;
 
 }  // namespace
 
-OpReadBack::OpReadBack(CurrentRun* run, views::TimeAxis* axis, QObject* parent)
+OpReadBack::OpReadBack(run::Run* run, views::TimeAxis* axis, QObject* parent)
     : QObject(parent), run_(run), axis_(axis) {
   settled_.setSingleShot(true);
   settled_.setInterval(kSettledMs);
   connect(&settled_, &QTimer::timeout, this, &OpReadBack::readMissing);
   connect(axis_, &views::TimeAxis::visibleChanged, &settled_, qOverload<>(&QTimer::start));
-  connect(run_, &CurrentRun::dataChanged, this, [this] {
+  connect(run_, &run::Run::dataChanged, this, [this] {
     if (!settled_.isActive()) settled_.start();
   });
-  connect(run_, &CurrentRun::runReplaced, this, [this] {
+  connect(run_, &run::Run::runReplaced, this, [this] {
     stop();
     ++replaced_;
     tooManyIn_ = {};
@@ -60,13 +60,13 @@ void OpReadBack::readMissing() {
   const std::int64_t length = range.second - range.first;
   thread_.reset(
       QThread::create([this, path, range, length, most, of = replaced_, id = run_->runId()] {
-        const session::LoadControl control{[this] { return cancelled_.load(); }, {}, {}, id};
+        const run::LoadControl control{[this] { return cancelled_.load(); }, {}, {}, id};
         Read read(std::nullopt);
         // With room to pan, or else just what is seen.
         for (const std::int64_t margin : {length, std::int64_t{0}}) {
           const std::int64_t beginNs = std::max<std::int64_t>(range.first - margin, 0);
           const std::int64_t endNs = range.second + margin;
-          auto found = session::readOps(path, beginNs, endNs, most, control);
+          auto found = run::readOps(path, beginNs, endNs, most, control);
           if (!found) {
             read = found.error();
             break;

@@ -14,8 +14,11 @@ namespace highwater::views {
 class TimeAxis;
 }
 
+namespace highwater::run {
+class Run;
+}  // namespace highwater::run
+
 namespace highwater::window {
-class CurrentRun;
 
 /// Reads ops that the store has dropped back from the recording while they are looked at: those of
 /// the visible range and of as much before and behind it, on a thread of its own. It reads nothing
@@ -24,7 +27,7 @@ class OpReadBack final : public QObject {
   Q_OBJECT
 
  public:
-  OpReadBack(CurrentRun* run, views::TimeAxis* axis, QObject* parent = nullptr);
+  OpReadBack(run::Run* run, views::TimeAxis* axis, QObject* parent = nullptr);
   /// Cancels what is being read and waits for the thread: for a message at most.
   ~OpReadBack() override;
 
@@ -41,7 +44,7 @@ class OpReadBack final : public QObject {
   void take(Read read);
   void stop();
 
-  CurrentRun* run_;
+  run::Run* run_;
   views::TimeAxis* axis_;
   QTimer settled_;  ///< runs while the visible range changes
   std::atomic<bool> cancelled_ = false;

@@ -73,24 +73,24 @@ void OpeningPage::open(const std::filesystem::path& path, std::size_t memoryBudg
   title_->setText(tr("Reading %1").arg(text(path.filename().string())));
   hint_->setText(tr("0 %"));
   progress_->setValue(0);
-  opening_ = std::make_unique<RecordingOpening>(path, memoryBudget);
-  const RecordingOpening* current = opening_.get();
+  opening_ = std::make_unique<run::RecordingOpening>(path, memoryBudget);
+  const run::RecordingOpening* current = opening_.get();
   // What was still on its way from a reader that is gone must not arrive.
   const auto isCurrent = [this, serial = ++serial_] { return reads() && serial_ == serial; };
-  connect(current, &RecordingOpening::overviewRead, this,
+  connect(current, &run::RecordingOpening::overviewRead, this,
           [this, isCurrent](const std::shared_ptr<analysis::LiveStore>& overview) {
             if (isCurrent()) {
               showOverview(std::move(*overview));
             }
           });
-  connect(current, &RecordingOpening::progressed, this, [this, isCurrent](double share) {
+  connect(current, &run::RecordingOpening::progressed, this, [this, isCurrent](double share) {
     if (isCurrent()) {
       progress_->setValue(static_cast<int>(share * kThousandths));
       hint_->setText(tr("%1 %").arg(static_cast<int>(share * 100)));
     }
   });
-  connect(current, &RecordingOpening::ended, this,
-          [this, isCurrent](const std::shared_ptr<Result<RecordingOpening::Loaded>>& loaded) {
+  connect(current, &run::RecordingOpening::ended, this,
+          [this, isCurrent](const std::shared_ptr<Result<run::RecordingOpening::Loaded>>& loaded) {
             if (isCurrent()) {
               patience_->stop();
               const std::filesystem::path read = opening_->path();

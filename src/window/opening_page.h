@@ -5,9 +5,9 @@
 #include <optional>
 #include <vector>
 
+#include "run/recording_opening.h"
 #include "views/panes/event_focus.h"
 #include "views/panes/time_axis.h"
-#include "window/recording_opening.h"
 
 class QLabel;
 class QProgressBar;
@@ -51,16 +51,16 @@ class OpeningPage final : public QWidget {
   /// An overview of the run is shown.
   void overviewShown();
   void cancelled();
-  /// The recording has been read, or it cannot be: see RecordingOpening::ended().
-  void ended(const std::filesystem::path& path,
-             const std::shared_ptr<highwater::Result<highwater::window::RecordingOpening::Loaded>>&
-                 loaded);
+  /// The recording has been read, or it cannot be: see run::RecordingOpening::ended().
+  void ended(
+      const std::filesystem::path& path,
+      const std::shared_ptr<highwater::Result<highwater::run::RecordingOpening::Loaded>>& loaded);
 
  private:
   void showOverview(analysis::LiveStore&& overview);
   void forget();
 
-  std::unique_ptr<RecordingOpening> opening_;
+  std::unique_ptr<run::RecordingOpening> opening_;
   std::uint64_t serial_ = 0;  ///< of opening_: what comes from another one is stale
   analysis::LiveStore overview_;
   views::TimeAxis axis_;

@@ -9,7 +9,7 @@
 #include <QPushButton>
 #include <QVBoxLayout>
 
-#include "session/fallback_acceptance.h"
+#include "run/fallback_acceptance.h"
 #include "window/tr.h"
 #include "wire/limits.h"
 
@@ -47,7 +47,7 @@ void askForReason(QWidget* parent, const QString& op,
     column->addWidget(widget);
   }
   QObject::connect(reason, &QLineEdit::textChanged, accept, [accept](const QString& text) {
-    accept->setEnabled(session::checkReason(text.toStdString()).ok());
+    accept->setEnabled(run::checkReason(text.toStdString()).ok());
   });
   QObject::connect(buttons, &QDialogButtonBox::accepted, dialog, &QDialog::accept);
   QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);

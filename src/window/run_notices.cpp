@@ -2,11 +2,11 @@
 
 #include "models/log_model.h"
 #include "models/qt_text.h"
+#include "run/run.h"
 #include "session/option_names.h"
 #include "session/run_end.h"
 #include "session/training_position.h"
 #include "views/panels/banner.h"
-#include "window/current_run.h"
 #include "window/retry_setting.h"
 
 namespace highwater::window {
@@ -22,15 +22,14 @@ QString asSentence(const QString& message) {
 
 }  // namespace
 
-RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun* run,
-                       QObject* parent)
+RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, run::Run* run, QObject* parent)
     : QObject(parent), banner_(banner), log_(log), run_(run) {
-  connect(run_, &CurrentRun::stalled, this, &RunNotices::showStall);
-  connect(run_, &CurrentRun::stallEnded, this, &RunNotices::hideStall);
-  connect(run_, &CurrentRun::ended, this, &RunNotices::showEnd);
-  connect(run_, &CurrentRun::problem, this, &RunNotices::showProblem);
-  connect(run_, &CurrentRun::continued, this, &RunNotices::showContinued);
-  connect(run_, &CurrentRun::runReplaced, this, [this] { replacedShown_.clear(); });
+  connect(run_, &run::Run::stalled, this, &RunNotices::showStall);
+  connect(run_, &run::Run::stallEnded, this, &RunNotices::hideStall);
+  connect(run_, &run::Run::ended, this, &RunNotices::showEnd);
+  connect(run_, &run::Run::problem, this, &RunNotices::showProblem);
+  connect(run_, &run::Run::continued, this, &RunNotices::showContinued);
+  connect(run_, &run::Run::runReplaced, this, [this] { replacedShown_.clear(); });
   connect(banner_, &views::Banner::actionTriggered, this, &RunNotices::act);
 }
 

@@ -12,9 +12,11 @@ namespace highwater::views {
 class Banner;
 }  // namespace highwater::views
 
-namespace highwater::window {
+namespace highwater::run {
+class Run;
+}  // namespace highwater::run
 
-class CurrentRun;
+namespace highwater::window {
 
 /// Shows stalls, problems and the end of the run in the banner, and adds them to the log. Connects
 /// itself to the run.
@@ -22,7 +24,7 @@ class RunNotices final : public QObject {
   Q_OBJECT
 
  public:
-  RunNotices(views::Banner* banner, models::LogModel* log, CurrentRun* run,
+  RunNotices(views::Banner* banner, models::LogModel* log, run::Run* run,
              QObject* parent = nullptr);
 
   /// Updates the duration of a stall in the banner; the session reports a stall only once. Does
@@ -63,7 +65,7 @@ class RunNotices final : public QObject {
 
   views::Banner* banner_;
   models::LogModel* log_;
-  CurrentRun* run_;
+  run::Run* run_;
   bool closing_ = false;
   QString replacedShown_;        ///< the banner's text that offers to reload, else empty
   QString stallShown_;           ///< the banner's text during a stall, else empty

@@ -8,7 +8,7 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "models/plain_tip.h"
-#include "window/current_run.h"
+#include "run/run.h"
 
 namespace highwater::window {
 
@@ -60,7 +60,7 @@ QString endText(const RunEnd& end) {
 
 }  // namespace
 
-QString stateText(const CurrentRun& run) {
+QString stateText(const run::Run& run) {
   const analysis::LiveStore& store = run.store();
   const auto& steps = store.steps().records;
   const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
@@ -140,7 +140,7 @@ void RunStatusBar::setReplaced(bool replaced) {
   replaced_ = replaced;
 }
 
-void RunStatusBar::refresh(const CurrentRun& run) {
+void RunStatusBar::refresh(const run::Run& run) {
   const analysis::LiveStore& store = run.store();
   QStringList facts;
   if (store.hello()) {

@@ -4,9 +4,11 @@
 
 class QLabel;
 
-namespace highwater::window {
+namespace highwater::run {
+class Run;
+}  // namespace highwater::run
 
-class CurrentRun;
+namespace highwater::window {
 
 /// The status bar. It shows state and step, events, drops, sampling rate, the recording and
 /// PyTorch's version, and at the right whether the device is simulated.
@@ -16,7 +18,7 @@ class RunStatusBar final : public QStatusBar {
  public:
   explicit RunStatusBar(QWidget* parent = nullptr);
   /// Shows the current state of `run`.
-  void refresh(const CurrentRun& run);
+  void refresh(const run::Run& run);
   /// Whether the file of the run holds another one by now, from the next refresh() on.
   void setReplaced(bool replaced);
   /// Chooses the layout for small windows, from the next refresh() on.
@@ -36,6 +38,6 @@ class RunStatusBar final : public QStatusBar {
 };
 
 /// Describes the state of the run as a text: "Running, step 214".
-[[nodiscard]] QString stateText(const CurrentRun& run);
+[[nodiscard]] QString stateText(const run::Run& run);
 
 }  // namespace highwater::window

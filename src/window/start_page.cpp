@@ -12,11 +12,11 @@
 #include <utility>
 
 #include "models/qt_text.h"
+#include "run/recordings_folder.h"
 #include "views/panels/link_button.h"
 #include "window/start/machine_panel.h"
 #include "window/start/mark_legend.h"
 #include "window/start/recent_recordings.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/sample_list.h"
 #include "window/start/script_lines.h"
 #include "window/start/script_panel.h"
@@ -210,7 +210,7 @@ QStringList StartPage::openedFiles() const {
 
 QStringList StartPage::recentFiles(qsizetype most) const {
   QFileInfoList files =
-      QDir(recordingsFolder()).entryInfoList({QStringLiteral("*.highwater")}, QDir::Files);
+      QDir(run::recordingsFolder()).entryInfoList({QStringLiteral("*.highwater")}, QDir::Files);
   for (const QString& each : openedFiles()) {
     const QFileInfo file(each);
     if (file.exists() && !files.contains(file)) files << file;

@@ -57,7 +57,7 @@ class StartPage final : public QWidget {
   void showProblem(const QString& problem);
 
  signals:
-  /// The user wants to run a script. `recordingName` is free: see recordingFile().
+  /// The user wants to run a script. `recordingName` is free: see run::recordingFile().
   void runScriptRequested(const highwater::session::ScriptOptions& options,
                           const QString& recordingName);
   /// The user wants to train a scenario of core/scenarios.h, or the built-in workload if empty.

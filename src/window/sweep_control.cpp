@@ -5,9 +5,9 @@
 
 #include "models/qt_text.h"
 #include "models/tuning_state.h"
+#include "run/run.h"
 #include "views/panels/controls_panel.h"
 #include "views/tuning/tuning_panel.h"
-#include "window/current_run.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
 
@@ -23,23 +23,23 @@ tuning::Setting settingOf(const Knobs& knobs) {
 
 }  // namespace
 
-SweepControl::SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks* docks,
+SweepControl::SweepControl(run::Run* run, WindowActions* actions, WindowDocks* docks,
                            models::TuningState* tuning, QObject* parent)
     : QObject(parent), run_(run), actions_(actions), docks_(docks), tuning_(tuning) {
   connect(actions_->sweep, &QAction::triggered, this, &SweepControl::startOrStop);
   const auto* panel = docks_->tuningPanel();
   connect(panel, &views::TuningPanel::sweepRequested, this, &SweepControl::startOrStop);
-  connect(panel, &views::TuningPanel::stopSweepRequested, run_, &CurrentRun::stopSweep);
-  connect(run_, &CurrentRun::sweepChanged, this, &SweepControl::showProgress);
+  connect(panel, &views::TuningPanel::stopSweepRequested, run_, &run::Run::stopSweep);
+  connect(run_, &run::Run::sweepChanged, this, &SweepControl::showProgress);
   // The window fits the model to the new run itself.
-  connect(run_, &CurrentRun::runReplaced, this, [this] {
+  connect(run_, &run::Run::runReplaced, this, [this] {
     users_.reset();
     showSweep();
   });
-  connect(run_, &CurrentRun::stateChanged, this, [this] {
+  connect(run_, &run::Run::stateChanged, this, [this] {
     if (wanted_ && run_->state() == Session::State::kRunning) start();
   });
-  connect(run_, &CurrentRun::ended, this, [this] {
+  connect(run_, &run::Run::ended, this, [this] {
     wanted_ = false;
     // A sweep that ended while its run was stopping has left the setting to the run's end.
     if (!run_->sweeps()) putBackSetting();
@@ -68,9 +68,9 @@ void SweepControl::start() {
     users_ = settingOf(run_->store().knobs());
     beganElsewhere_ = false;
   }
-  session::SweepRunOptions options;
+  run::SweepRunOptions options;
   options.sweep.reserve = tuning_->reserve();
-  options.sweep.longestSettingS = session::kLongestSettingS;
+  options.sweep.longestSettingS = run::kLongestSettingS;
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
     putBackSetting();
@@ -84,7 +84,7 @@ void SweepControl::putBackSetting() {
   const bool sweeps = run_->sweeps();
   if (!users_ || (run_->live() && (sweeps || !trains))) return;
   const tuning::Setting users = *std::exchange(users_, std::nullopt);
-  const session::SweepRun* sweep = run_->sweep();
+  const run::SweepRun* sweep = run_->sweep();
   const bool recommends = sweep && !sweeps && sweep->result().best && sweep->stopReason().empty();
   // The sweep has set a run that goes on to what it had.
   if (recommends || (trains && !beganElsewhere_)) return;

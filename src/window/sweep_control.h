@@ -9,9 +9,12 @@ namespace highwater::models {
 class TuningState;
 }
 
+namespace highwater::run {
+class Run;
+}  // namespace highwater::run
+
 namespace highwater::window {
 
-class CurrentRun;
 class WindowDocks;
 class WindowActions;
 
@@ -21,7 +24,7 @@ class SweepControl final : public QObject {
 
  public:
   /// Nothing is owned; everything must outlive this object.
-  SweepControl(CurrentRun* run, WindowActions* actions, WindowDocks* docks,
+  SweepControl(run::Run* run, WindowActions* actions, WindowDocks* docks,
                models::TuningState* tuning, QObject* parent = nullptr);
 
   /// Shows in the action what it would do now. Call it when the state of the run has changed.
@@ -45,7 +48,7 @@ class SweepControl final : public QObject {
   void showProgress();
   void showSweep();
 
-  CurrentRun* run_;
+  run::Run* run_;
   WindowActions* actions_;
   WindowDocks* docks_;
   models::TuningState* tuning_;

@@ -30,7 +30,7 @@
 #include "bench/harness.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/recorded_frames.h"
 
 namespace {
@@ -107,7 +107,7 @@ Block train(const Choices& choices, const Scenario& with, bool clean, const QTem
                              process.readAllStandardError().toStdString());
   }
   analysis::LiveStore store;
-  const auto loaded = session::loadRecording(file.toStdString(), store);
+  const auto loaded = run::loadRecording(file.toStdString(), store);
   if (!loaded) throw std::runtime_error(loaded.error().message);
   return blockOf(store);
 }

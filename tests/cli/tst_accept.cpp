@@ -4,7 +4,7 @@
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -21,7 +21,7 @@ class TestAccept : public QObject {
 
   [[nodiscard]] bool accepted() const {
     analysis::LiveStore store;
-    return session::loadRecording(path_.toStdString(), store) &&
+    return run::loadRecording(path_.toStdString(), store) &&
            store.acceptanceOf("aten::embedding_renorm_");
   }
 

@@ -6,7 +6,7 @@
 #include <QTest>
 
 #include "core/exit_codes.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -52,7 +52,7 @@ class TestRecordCommand : public QObject {
   }
   [[nodiscard]] StepCounter load(const char* name) const {
     StepCounter counter;
-    const auto loaded = session::loadRecording(path(name).toStdString(), counter);
+    const auto loaded = run::loadRecording(path(name).toStdString(), counter);
     if (!loaded) qWarning("%s", loaded.error().message.c_str());
     return counter;
   }

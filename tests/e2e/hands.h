@@ -48,7 +48,7 @@ struct Hands {
     QTest::keyClick(field, Qt::Key_Return);
   }
 
-  [[nodiscard]] window::CurrentRun& run() { return window.currentRun(); }
+  [[nodiscard]] run::Run& run() { return window.currentRun(); }
   [[nodiscard]] const analysis::LiveStore& store() { return run().store(); }
   [[nodiscard]] State state() { return run().state(); }
   [[nodiscard]] std::size_t steps() { return store().steps().records.size(); }

@@ -8,7 +8,7 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -139,7 +139,7 @@ class TestDryCheck : public QObject {
                                    "5", "--force", "-o", file});
     if (run.exitCode != kExitDone) return {run.err};
     analysis::LiveStore store;
-    if (!session::loadRecording(file.toStdString(), store)) return {"no recording"};
+    if (!run::loadRecording(file.toStdString(), store)) return {"no recording"};
     QSet<QString> ops;
     for (const auto& each : store.fallbacks()) {
       ops.insert(QString::fromStdString(store.name(each.op())));

@@ -12,7 +12,7 @@
 #include "analysis/device/idle_estimate.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -288,7 +288,7 @@ class TestIdle : public QObject {
                          workload.options,
                      {"HIGHWATER_SIM_COMMIT=" + mode});
     LiveStore store;
-    if (outcome.exitCode == kExitDone && session::loadRecording(file.toStdString(), store)) {
+    if (outcome.exitCode == kExitDone && run::loadRecording(file.toStdString(), store)) {
       run = {file, Ledger::read(ledger, store.hello()->clock.monotonicEpochNs)};
     } else {
       QTest::qFail(qPrintable(outcome.err), __FILE__, __LINE__);
@@ -321,7 +321,7 @@ class TestIdle : public QObject {
     QFETCH(HostWork, work);
     const Run& run = recorded(workload);
     LiveStore store;
-    QVERIFY(session::loadRecording(run.file.toStdString(), store));
+    QVERIFY(run::loadRecording(run.file.toStdString(), store));
     QVERIFY(run.ledger.kernels.size() > 1000);
     const Spans idleTimes = idleTimesOf(run.ledger, false);
     const Truth truth = truthOf(store, idleTimes);
@@ -370,7 +370,7 @@ class TestIdle : public QObject {
     for (const Workload& workload : workloads) {
       const Run& run = recorded(workload, mode);
       LiveStore store;
-      QVERIFY(session::loadRecording(run.file.toStdString(), store));
+      QVERIFY(run::loadRecording(run.file.toStdString(), store));
       QCOMPARE(store.hello()->workStart, start);
       if (!known) {
         Hello hello = *store.hello();

@@ -11,7 +11,7 @@
 #include "core/exit_codes.h"
 #include "core/units.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -34,7 +34,7 @@ class TestMachine : public QObject {
   /// Reads what has been recorded so far.
   [[nodiscard]] bool load() {
     store_.clear();
-    return session::loadReadablePart(file().toStdString(), store_).ok();
+    return run::loadReadablePart(file().toStdString(), store_).ok();
   }
   /// The driver memory in the last sample until `ns`.
   [[nodiscard]] double driverAt(std::int64_t ns) const {

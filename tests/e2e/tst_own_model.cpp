@@ -11,7 +11,7 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -158,7 +158,7 @@ class TestOwnModel : public QObject {
     QVERIFY2(run.exitCode == 0, qPrintable(run.err));
 
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("run.highwater").toStdString(), store));
     QCOMPARE(QString::fromStdString(store.run()->model), QStringLiteral("Tagger"));
     QVERIFY(store.run()->parameters > 64'000);
     QCOMPARE(store.run()->maxSequenceLength, 256U);
@@ -191,7 +191,7 @@ class TestOwnModel : public QObject {
                       "3:batch=4096", "--set", "6:batch=4000", "--set", "9:batch=3000"});
     QVERIFY2(run.exitCode == 0, qPrintable(run.err));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("run.highwater").toStdString(), store));
     int refusals = 0;
     for (const events::Marker& each : store.markers()) {
       if (each.kind() == events::MarkerKind::OutOfMemory) ++refusals;
@@ -222,7 +222,7 @@ class TestOwnModel : public QObject {
     const Outcome run = record("counts.pt", options);
     QVERIFY2(run.exitCode == 0, qPrintable(run.err));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("run.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("run.highwater").toStdString(), store));
     QCOMPARE(store.steps().records.size(), 5U);
     const std::int64_t firstEndNs =
         store.steps().records[0].begin_ns() + store.steps().records[0].duration_ns();

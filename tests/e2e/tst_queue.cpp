@@ -23,7 +23,7 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -142,7 +142,7 @@ class TestQueue : public QObject {
                      {"HIGHWATER_SIM_LEDGER=" + ledgerFile});
     QVERIFY2(run.exitCode == kExitDone, qPrintable(run.err));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     const Ledger ledger = Ledger::read(ledgerFile, store.hello()->clock.monotonicEpochNs);
     QVERIFY(!ledger.kernels.empty() && !ledger.drains.empty());
     const auto report = runHighwater({"report", file, "--json"});

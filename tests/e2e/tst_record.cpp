@@ -12,7 +12,7 @@
 #include "core/clock.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/test_program.h"
 
@@ -51,7 +51,7 @@ class TestRecord : public QObject {
     const bool began = QTest::qWaitFor(
         [&] {
           analysis::LiveStore store;
-          return session::loadReadablePart(path("a.highwater").toStdString(), store).ok() &&
+          return run::loadReadablePart(path("a.highwater").toStdString(), store).ok() &&
                  store.steps().records.size() >= 3;
         },
         kWaitMs);
@@ -110,7 +110,7 @@ class TestRecord : public QObject {
     QVERIFY(foundBatchMarker);
 
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     for (const events::StepRecord& step : store.steps().records) {
       QCOMPARE(step.batch_size(), step.step() < 30 ? 16u : 32u);
       QCOMPARE(step.loss_read() != 0, step.step() == 1 || step.step() % 5 == 0);
@@ -131,7 +131,7 @@ class TestRecord : public QObject {
 
     QCOMPARE(files(), QStringList{"a.highwater"});
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("a.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("a.highwater").toStdString(), store));
     QVERIFY(!store.steps().records.empty());
     QVERIFY(store.end()->reason == RunEnd::Reason::kCrashed);
     QCOMPARE(store.end()->signal, 9);
@@ -153,7 +153,7 @@ class TestRecord : public QObject {
 
     // The file was never closed, and opens.
     analysis::LiveStore store;
-    const auto loaded = session::loadRecording(path("a.highwater").toStdString(), store);
+    const auto loaded = run::loadRecording(path("a.highwater").toStdString(), store);
     QVERIFY2(loaded.ok(), loaded ? "" : loaded.error().message.c_str());
     QVERIFY(!store.steps().records.empty());
     QVERIFY(!store.end());

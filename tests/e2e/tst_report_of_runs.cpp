@@ -10,7 +10,7 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -89,7 +89,7 @@ class TestReportOfRuns : public QObject {
   void growthIsTheLedgers() {
     const QJsonObject report = reportOf("memory-growth", {"--level", "ops"});
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("a.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("a.highwater").toStdString(), store));
     const Ledger ledger = Ledger::read(path("ledger.jsonl"), store.hello()->clock.monotonicEpochNs);
     std::vector<std::int64_t> grown;
     const auto& records = store.steps().records;
@@ -136,7 +136,7 @@ class TestReportOfRuns : public QObject {
     QVERIFY(std::abs(byOp - byModule) < 1e-6 * byOp);
     // Two threads take turns: no longer than the steps, and no shorter than the waits in them.
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(path("a.highwater").toStdString(), store));
+    QVERIFY(run::loadRecording(path("a.highwater").toStdString(), store));
     const auto& records = store.steps().records;
     double stepsMs = 0, waitsMs = 0;
     for (std::size_t row = 1; row < records.size(); ++row) {

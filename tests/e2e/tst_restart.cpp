@@ -8,8 +8,8 @@
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
 #include "e2e/held_worker.h"
-#include "session/abort_recovery.h"
-#include "session/recording_loader.h"
+#include "run/abort_recovery.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -31,7 +31,7 @@ QStringList record(const QString& output, const QStringList& more) {
 /// What has been recorded so far.
 std::optional<analysis::LiveStore> read(const QString& path) {
   analysis::LiveStore store;
-  if (!session::loadReadablePart(path.toStdString(), store)) return std::nullopt;
+  if (!run::loadReadablePart(path.toStdString(), store)) return std::nullopt;
   return store;
 }
 
@@ -149,7 +149,7 @@ class TestRestart : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 3, kWaitMs);
     QVERIFY(worker.hold());
     QVERIFY(killProcess(workerOf(program.processId())));
-    for (int i = 0; i < session::AbortRecovery::kMostStarts; ++i) {
+    for (int i = 0; i < run::AbortRecovery::kMostStarts; ++i) {
       const qint64 held = worker.takeHeld();
       QVERIFY(held > 0);
       QVERIFY(killProcess(held));

@@ -17,11 +17,11 @@
 #include "e2e/hands.h"
 #include "e2e/held_worker.h"
 #include "e2e/runs.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
+#include "run/restart.h"
 #include "support/active_window.h"
 #include "support/processes.h"
 #include "support/test_program.h"
-#include "window/restart.h"
 
 using namespace highwater;
 using highwater::test::kWaitMs;
@@ -115,7 +115,7 @@ class TestRestartWindow : public QObject {
     QCOMPARE(hands.store().run()->preset, std::string("small"));
     // The recording that it continues ends there.
     analysis::LiveStore before;
-    QVERIFY(session::loadRecording(first, before));
+    QVERIFY(run::loadRecording(first, before));
     QCOMPARE(before.steps().records.back().step(), from);
     QCOMPARE(before.end()->reason, RunEnd::Reason::kStopped);
     // The next run has the device too.
@@ -184,7 +184,7 @@ class TestRestartWindow : public QObject {
     hands.click(dialog()->button(QMessageBox::Cancel));
     QTRY_VERIFY(!dialog());
     QCOMPARE(high->value(), 1.0);
-    QCOMPARE(window::restartSettingsOf(hands.run().options()).highWatermark, 1.0);
+    QCOMPARE(run::restartSettingsOf(hands.run().options()).highWatermark, 1.0);
   }
 
   void offersToContinueAfterAnAbort() {
@@ -270,8 +270,8 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
     const auto first = hands.run().recordingPath();
     // A device that this machine does not have.
-    views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
-    settings.device = QStringLiteral("mps");
+    RestartSettings settings = run::restartSettingsOf(*hands.store().hello());
+    settings.device = "mps";
     settings.lowWatermark = 1.9;  // above the high one
     QVERIFY(hands.run().restart(settings));
     QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kWaitMs);
@@ -288,8 +288,8 @@ class TestRestartWindow : public QObject {
     TrainingHands hands;
     QTRY_VERIFY_WITH_TIMEOUT(hands.trains(2), kWaitMs);
     const auto first = hands.run().recordingPath();
-    views::RestartSettings settings = window::restartSettingsOf(*hands.store().hello());
-    settings.device = QStringLiteral("cpu");
+    RestartSettings settings = run::restartSettingsOf(*hands.store().hello());
+    settings.device = "cpu";
     QVERIFY(hands.run().restart(settings));
     hands.run().stop();
     QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);

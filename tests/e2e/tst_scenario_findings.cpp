@@ -18,7 +18,7 @@
 #include "core/scenarios.h"
 #include "e2e/runs.h"
 #include "e2e/wait_accounts.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -86,7 +86,7 @@ class TestScenarioFindings : public QObject {
     }
 
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     const test::Account probe = test::byProbe(store);
     const test::Account ledger = test::byLedger(folder_.filePath(scenario + ".jsonl"), store);
     const QByteArray both = "\nprobe  " + text(probe) + "\nledger " + text(ledger);
@@ -130,7 +130,7 @@ class TestScenarioFindings : public QObject {
     const QString file = record("clean", options, QTest::currentDataTag());
     QVERIFY(!file.isEmpty());
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     std::set<std::string>& found = foundBy_[QTest::currentDataTag()];
     for (const analysis::Finding& each : analysis::findProblems(store).found) {
       qInfo("%s: %s", each.title.c_str(), each.evidence.c_str());
@@ -173,8 +173,8 @@ class TestScenarioFindings : public QObject {
     const QString file = record(scenario, {"--level", "ops"}, name);
     QVERIFY(!file.isEmpty());
     analysis::LiveStore monitor, ops;
-    QVERIFY(session::loadRecording(monitored.toStdString(), monitor));
-    QVERIFY(session::loadRecording(file.toStdString(), ops));
+    QVERIFY(run::loadRecording(monitored.toStdString(), monitor));
+    QVERIFY(run::loadRecording(file.toStdString(), ops));
     const std::vector<QByteArray> expected = test::eventLines(ops);
     const std::vector<QByteArray> found = test::eventLines(monitor);
     QVERIFY(!expected.empty());

@@ -12,7 +12,7 @@
 #include "analysis/live_store.h"
 #include "e2e/runs.h"
 #include "e2e/wait_accounts.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -45,7 +45,7 @@ class TestScript : public QObject {
     QVERIFY2(watched.err.contains("Recording"), qPrintable(watched.err));
 
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(run::loadRecording(recording_.toStdString(), store));
     const auto& steps = store.steps().records;
     QCOMPARE(steps.size(), 12U);
     for (const events::StepRecord& each : steps) {
@@ -99,7 +99,7 @@ class TestScript : public QObject {
     const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kOwnScript});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(run::loadRecording(recording_.toStdString(), store));
     QVERIFY(store.ops().records.size() > 500);
     bool found = false;
     for (const events::OpSpan& each : store.ops().records) {
@@ -150,7 +150,7 @@ print(net.heard)
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     QCOMPARE(watched.out.trimmed(), QString("'own'"));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(run::loadRecording(recording_.toStdString(), store));
     QCOMPARE(store.steps().records.size(), 4U);
     std::map<std::string, int> linears, activations;
     for (const events::OpSpan& each : store.ops().records) {
@@ -169,7 +169,7 @@ print(net.heard)
         runHighwater({"run", "--record", recording_, "--force", "--", kPython, kOwnScript});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(run::loadRecording(recording_.toStdString(), store));
     QCOMPARE(store.steps().records.size(), 12U);
     QCOMPARE(store.hello()->device.selected, std::string("cpu"));
     // Linux has no MPS, and somebody who looks for it should hear of the simulated device.
@@ -205,7 +205,7 @@ raise ValueError("no more data")
         runHighwater({"run", "--record", recording_, "--force", "--", kPython, script});
     QCOMPARE(watched.exitCode, 1);
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording_.toStdString(), store));
+    QVERIFY(run::loadRecording(recording_.toStdString(), store));
     QCOMPARE(store.end()->reason, RunEnd::Reason::kFailed);
     QCOMPARE(store.end()->message, std::string("ValueError: no more data (raises.py:9)"));
     for (const events::StepRecord& each : store.steps().records) QCOMPARE(each.tokens(), 8U);
@@ -235,7 +235,7 @@ for step in range(10):
                                           kPython, "-W", "ignore", script, "float32"});
     QCOMPARE(watched.exitCode, 1);
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(recording.toStdString(), store));
+    QVERIFY(run::loadRecording(recording.toStdString(), store));
     const auto findings = analysis::findProblems(store).found;
     // Of eight tiny steps more may be said, by how fast the machine was.
     QVERIFY(!findings.empty());

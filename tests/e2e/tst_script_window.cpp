@@ -13,7 +13,7 @@
 #include <optional>
 
 #include "e2e/hands.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -26,7 +26,7 @@ namespace {
 
 struct ScriptHands : test::Hands {
   ScriptHands() {
-    QObject::connect(&run(), &window::CurrentRun::linePrinted, &window,
+    QObject::connect(&run(), &run::Run::linePrinted, &window,
                      [this](const QString& line) { lines << line; });
   }
 
@@ -108,7 +108,7 @@ class TestScriptWindow : public QObject {
 
     // The file has what the window shows.
     analysis::LiveStore loaded;
-    QVERIFY(session::loadRecording(hands.window.currentRun().recordingPath(), loaded).ok());
+    QVERIFY(run::loadRecording(hands.window.currentRun().recordingPath(), loaded).ok());
     QVERIFY(loaded.ownScript());
     QCOMPARE(loaded.steps().records.size(), hands.steps());
     QCOMPARE(loaded.scriptKnobs().size(), hands.store().scriptKnobs().size());

@@ -18,7 +18,7 @@
 #include "e2e/hands.h"
 #include "e2e/runs.h"
 #include "models/tuning_state.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/test_program.h"
 #include "tuning/observations.h"
 #include "tuning/sweep_notes.h"
@@ -86,7 +86,7 @@ class TestSweep : public QObject {
 
     // The recording tells the same.
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     const auto kept = tuning::sweepOf(store);
     QVERIFY(kept && kept->ended && kept->best);
     QCOMPARE(int(kept->best->batch), sweep["recommended"].toObject()["batch"].toInt());
@@ -117,7 +117,7 @@ class TestSweep : public QObject {
     const QJsonArray settings = jsonOf(run)["settings"].toArray();
     QVERIFY(!settings.isEmpty());
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     const std::vector<tuning::Observation> known = tuning::observationsOf(store);
     std::vector<double> ofTable, ofKnown;
     for (const QJsonValue& value : settings) {
@@ -203,7 +203,7 @@ class TestSweep : public QObject {
         qPrintable(said));
     QVERIFY2(out.contains("stopped by the user"), qPrintable(out));
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     const auto kept = tuning::sweepOf(store);
     QVERIFY(kept && kept->ended && !kept->complete && kept->best);
     // The first, or a later one if it took long until the sweep was interrupted.
@@ -229,7 +229,7 @@ class TestSweep : public QObject {
     QVERIFY(process.waitForFinished(kWaitMs));
     QCOMPARE(process.exitCode(), int{kExitEndedEarly});
     analysis::LiveStore store;
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     // The step was abandoned, and the sweep's end is in the recording.
     QVERIFY(store.steps().records.empty());
     const auto kept = tuning::sweepOf(store);

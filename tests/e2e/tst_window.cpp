@@ -21,7 +21,7 @@
 #include "e2e/hands.h"
 #include "e2e/runs.h"
 #include "models/step_model.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/test_program.h"
 #include "views/panels/findings_panel.h"
@@ -113,7 +113,7 @@ class TestWindow : public QObject {
     hands.trigger("stopAction");
     QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
     analysis::LiveStore recorded;
-    QVERIFY(session::loadRecording(hands.window.currentRun().recordingPath(), recorded));
+    QVERIFY(run::loadRecording(hands.window.currentRun().recordingPath(), recorded));
     compare(hands, recorded);
     QVERIFY(recorded.acceptanceOf(op));
     QCOMPARE(recorded.acceptanceOf(op)->reason, std::string("a demonstration"));
@@ -418,7 +418,7 @@ class TestWindow : public QObject {
     const auto recordedSteps = [&]() -> std::size_t {
       analysis::LiveStore store;
       const QString file = recordingBelow(home.path());
-      if (file.isEmpty() || !session::loadRecording(file.toStdString(), store)) return 0;
+      if (file.isEmpty() || !run::loadRecording(file.toStdString(), store)) return 0;
       return store.steps().records.size();
     };
     // The file is only weighed until the kill: a reader at each poll would slow what it waits for.
@@ -437,7 +437,7 @@ class TestWindow : public QObject {
     QCOMPARE(process.exitStatus(), QProcess::NormalExit);
     analysis::LiveStore store;
     const QString file = recordingBelow(home.path());
-    QVERIFY(session::loadRecording(file.toStdString(), store));
+    QVERIFY(run::loadRecording(file.toStdString(), store));
     QVERIFY(store.end());
     QVERIFY(!QFile::exists(file + "-wal"));
   }

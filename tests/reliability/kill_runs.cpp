@@ -18,7 +18,7 @@
 
 #include "core/clock.h"
 #include "core/units.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 
@@ -47,7 +47,7 @@ class LastMoment final : public MessageSink {
 /// What can be read by now.
 std::size_t stepsIn(const QString& path) {
   LastMoment last;
-  return session::loadReadablePart(path.toStdString(), last) ? last.steps : 0;
+  return run::loadReadablePart(path.toStdString(), last) ? last.steps : 0;
 }
 
 enum class Victim { kWorker, kRecord };
@@ -84,11 +84,11 @@ std::optional<double> killOnce(Victim victim, const QString& path, std::int64_t 
   while (!test::isGone(worker)) QThread::msleep(10);
 
   LastMoment last;
-  const auto loaded = session::loadRecording(path.toStdString(), last);
+  const auto loaded = run::loadRecording(path.toStdString(), last);
   const std::string problem = !loaded ? loaded.error().message
                               : loaded->damage.empty()
                                   ? ""
-                                  : session::damageText(path.toStdString(), *loaded);
+                                  : run::damageText(path.toStdString(), *loaded);
   if (!problem.empty() || last.steps == 0) {
     std::fprintf(stderr, "%s\n", problem.empty() ? "it has no steps" : problem.c_str());
     return std::nullopt;

@@ -13,7 +13,7 @@
 
 #include "../store/frames.h"
 #include "core/exit_codes.h"
-#include "session/fallback_acceptance.h"
+#include "run/fallback_acceptance.h"
 #include "store/recording_file.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -130,9 +130,8 @@ class TestKilledRecording : public QObject {
     const Outcome reported = report();
     QVERIFY2(reported.exitCode == kExitDone, qPrintable(reported.err));
     QCOMPARE(stepsIn(reported), steps.toInt());
-    const auto acceptance =
-        session::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
-    QVERIFY(acceptance.ok() && session::appendAcceptance(path_, *acceptance).ok());
+    const auto acceptance = run::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
+    QVERIFY(acceptance.ok() && run::appendAcceptance(path_, *acceptance).ok());
     QCOMPARE(report().exitCode, int(kExitDone));
   }
 
@@ -285,9 +284,8 @@ class TestKilledRecording : public QObject {
 
   void anAcceptanceIsNoChange() {
     makeClosed();
-    const auto acceptance =
-        session::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
-    QVERIFY(acceptance.ok() && session::appendAcceptance(path_, *acceptance).ok());
+    const auto acceptance = run::makeAcceptance("aten::embedding_renorm_", "once an epoch only");
+    QVERIFY(acceptance.ok() && run::appendAcceptance(path_, *acceptance).ok());
     QCOMPARE(report().exitCode, int(kExitDone));
     QVERIFY(execute(path_, "DELETE FROM accepted_fallbacks"));
     isDamaged("its table \"accepted_fallbacks\" was changed");

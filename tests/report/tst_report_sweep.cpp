@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "core/units.h"
-#include "session/note.h"
+#include "run/note.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -64,7 +64,7 @@ class TestReportSweep : public QObject {
   QString recorded(const std::vector<std::string>& notes) {
     const QString path = test::recordIn(folder_, "run.highwater", test::makeSampleRun());
     for (const std::string& text : notes) {
-      if (!session::appendNote(path.toStdString(), {0, 1, text, 0})) return {};
+      if (!run::appendNote(path.toStdString(), {0, 1, text, 0})) return {};
     }
     return path;
   }

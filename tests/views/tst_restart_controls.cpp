@@ -12,7 +12,6 @@
 
 using namespace highwater;
 using views::RestartControls;
-using views::RestartSettings;
 
 namespace {
 
@@ -28,8 +27,8 @@ struct Hands {
   QToolButton* undo = controls.findChild<QToolButton*>(QStringLiteral("undoRestartButton"));
 
   explicit Hands(bool live) {
-    controls.setInUse({QStringLiteral("cpu"), true, 1.0, 0.5});
-    controls.setInUse({QStringLiteral("sim"), false, 1.7, 1.4});
+    controls.setInUse({"cpu", true, 1.0, 0.5});
+    controls.setInUse({"sim", false, 1.7, 1.4});
     controls.setLive(live);
     controls.show();
     test::makeActive(controls);

@@ -6,7 +6,7 @@
 #include <QTemporaryDir>
 #include <QTest>
 
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/find_shown.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
@@ -77,7 +77,7 @@ class TestNotes : public QObject {
     QVERIFY(found);
     QCOMPARE(found->index, static_cast<std::uint32_t>(store().markers().size() - 1));
     analysis::LiveStore kept;
-    QVERIFY(session::loadRecording(path, kept));
+    QVERIFY(run::loadRecording(path, kept));
     QCOMPARE(kept.markerText(kept.markers().back()), std::string("here the loss jumps"));
   }
 
@@ -123,7 +123,7 @@ class TestNotes : public QObject {
     bench_->window.currentRun().stop();
     QTRY_VERIFY(!run.live());
     analysis::LiveStore kept;
-    QVERIFY(session::loadRecording(path, kept));
+    QVERIFY(run::loadRecording(path, kept));
     QCOMPARE(kept.noteCount(), std::size_t(1));
     std::filesystem::remove(path);
   }

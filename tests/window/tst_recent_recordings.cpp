@@ -6,10 +6,10 @@
 #include <QTest>
 
 #include "analysis/live_store.h"
+#include "run/recordings_folder.h"
 #include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/recordings_model.h"
 
 using namespace highwater;
@@ -187,11 +187,11 @@ class TestRecentRecordings : public QObject {
 
   void pathsForPeople() {
     const QString home = QDir::homePath();
-    QCOMPARE(window::shownPath(home + "/a/b"), QString("~/a/b"));
-    QCOMPARE(window::shownPath(home + "er/a"), home + "er/a");
-    QCOMPARE(window::meantPath("~/a", "/x"), home + "/a");
-    QCOMPARE(window::meantPath("a/../b", "/x"), QString("/x/b"));
-    QCOMPARE(window::meantPath("/a", "/x"), QString("/a"));
+    QCOMPARE(run::shownPath(home + "/a/b"), QString("~/a/b"));
+    QCOMPARE(run::shownPath(home + "er/a"), home + "er/a");
+    QCOMPARE(run::meantPath("~/a", "/x"), home + "/a");
+    QCOMPARE(run::meantPath("a/../b", "/x"), QString("/x/b"));
+    QCOMPARE(run::meantPath("/a", "/x"), QString("/a"));
   }
 };
 

@@ -5,14 +5,14 @@
 #include <QTest>
 #include <QToolButton>
 
-#include "session/note.h"
-#include "session/recording_loader.h"
+#include "run/note.h"
+#include "run/recording_loader.h"
+#include "run/recording_watch.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
 #include "support/window_bench.h"
 #include "views/panels/banner.h"
 #include "window/main_window.h"
-#include "window/recording_watch.h"
 
 using namespace highwater;
 
@@ -25,7 +25,7 @@ class TestRecordingWatch : public QObject {
   [[nodiscard]] views::Banner& banner() const {
     return *bench_->window.findChild<views::Banner*>(QStringLiteral("endBanner"));
   }
-  [[nodiscard]] window::CurrentRun& run() const { return bench_->window.currentRun(); }
+  [[nodiscard]] run::Run& run() const { return bench_->window.currentRun(); }
   /// Writes a run of `steps` steps over the recording, of the process `process`.
   [[nodiscard]] QString record(std::uint32_t steps, std::uint64_t process) const {
     auto messages = test::makeSampleRun({.steps = steps});
@@ -36,7 +36,7 @@ class TestRecordingWatch : public QObject {
   }
   [[nodiscard]] static std::size_t notesIn(const QString& path) {
     analysis::LiveStore kept;
-    return session::loadRecording(path.toStdString(), kept) ? kept.noteCount() : 999;
+    return run::loadRecording(path.toStdString(), kept) ? kept.noteCount() : 999;
   }
 
  private slots:
@@ -90,8 +90,8 @@ class TestRecordingWatch : public QObject {
     QVERIFY(bench_->window.openRecording(path.toStdString()).ok());
     // Written into by the window and by another program, and copied over itself.
     QVERIFY(run().addNote(0, "mine").ok());
-    const auto note = session::makeNote(0, 0, "another's");
-    QVERIFY(session::appendNote(path.toStdString(), *note).ok());
+    const auto note = run::makeNote(0, 0, "another's");
+    QVERIFY(run::appendNote(path.toStdString(), *note).ok());
     auto* field = bench_->window.findChild<QLineEdit*>(QStringLiteral("noteField"));
     QTest::keyClick(&bench_->window, Qt::Key_M);
     QTRY_VERIFY(field->isVisible());
@@ -106,7 +106,7 @@ class TestRecordingWatch : public QObject {
   void looksAgainAtWhatCouldNotBeRead() {
     const QString path = record(40, 100);
     QVERIFY(bench_->window.openRecording(path.toStdString()).ok());
-    auto* watch = bench_->window.findChild<window::RecordingWatch*>();
+    auto* watch = bench_->window.findChild<run::RecordingWatch*>();
     QFile file(path);
     QVERIFY(file.open(QIODevice::WriteOnly | QIODevice::Truncate));
     QVERIFY(file.write("half of a copy") > 0);

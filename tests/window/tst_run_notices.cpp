@@ -1,13 +1,13 @@
 #include <QTest>
 
 #include "models/log_model.h"
+#include "run/run.h"
 #include "support/test_program.h"
 #include "views/panels/banner.h"
-#include "window/current_run.h"
 #include "window/run_notices.h"
 
 using namespace highwater;
-using window::CurrentRun;
+using run::Run;
 using window::RunNotices;
 
 namespace {
@@ -15,7 +15,7 @@ namespace {
 struct NoticesBench {
   views::Banner banner;
   models::LogModel log;
-  CurrentRun run{{}};
+  run::Run run{{}};
   RunNotices notices{&banner, &log, &run};
 };
 

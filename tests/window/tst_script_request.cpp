@@ -6,9 +6,9 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "run/recordings_folder.h"
 #include "support/own_home.h"
 #include "support/test_program.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/script_request.h"
 
 using namespace highwater;
@@ -55,8 +55,8 @@ class TestScriptRequest : public QObject {
     file("train.py");
     file("env/bin/python", "#!/bin/sh\n", true);
     file("env/bin/torchrun", "#!/bin/sh\n", true);
-    QDir(window::recordingsFolder()).removeRecursively();
-    QVERIFY(QDir().mkpath(window::recordingsFolder()));
+    QDir(run::recordingsFolder()).removeRecursively();
+    QVERIFY(QDir().mkpath(run::recordingsFolder()));
   }
 
   void aFileRunsUnderPython() {
@@ -142,13 +142,13 @@ class TestScriptRequest : public QObject {
 
   void aRecordingIsNeverOverwritten() {
     ScriptFields fields = form("train.py");
-    fields.recording = window::freeRecordingName("train");
+    fields.recording = run::freeRecordingName("train");
     QCOMPARE(fields.recording, QString("train-01"));
     QVERIFY(checkScript(fields).ok());
-    QFile made(window::recordingFile(fields.recording));
+    QFile made(run::recordingFile(fields.recording));
     QVERIFY(made.open(QIODevice::WriteOnly));
     QVERIFY(!problem(fields, ScriptField::kRecording).isEmpty());
-    QCOMPARE(window::freeRecordingName("train"), QString("train-02"));
+    QCOMPARE(run::freeRecordingName("train"), QString("train-02"));
     for (const char* name : {"", "a/b", "..", ".hidden"}) {
       fields.recording = QLatin1String(name);
       QVERIFY2(!problem(fields, ScriptField::kRecording).isEmpty(), name);

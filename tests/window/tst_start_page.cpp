@@ -21,6 +21,7 @@
 #include <QWheelEvent>
 
 #include "core/scenarios.h"
+#include "run/recordings_folder.h"
 #include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
@@ -28,7 +29,6 @@
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
 #include "window/start/recording_changes.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/sample_list.h"
 #include "window/start_page.h"
 
@@ -133,7 +133,7 @@ class TestStartPage : public QObject {
   }
   void init() {
     QSettings().clear();
-    QDir(window::recordingsFolder()).removeRecursively();
+    QDir(run::recordingsFolder()).removeRecursively();
   }
 
   void asksForAScript() {
@@ -157,9 +157,9 @@ class TestStartPage : public QObject {
     QCOMPARE(options.workingFolder, bench.folder.path());
     QCOMPARE(options.probeLevel, QString("ops"));
     QCOMPARE(asked[0][1].toString(), QString("train-01"));
-    QVERIFY(QDir(window::recordingsFolder()).exists());
+    QVERIFY(QDir(run::recordingsFolder()).exists());
     // The next run gets the next name once there is a recording of this one.
-    QFile made(window::recordingFile("train-01"));
+    QFile made(run::recordingFile("train-01"));
     QVERIFY(made.open(QIODevice::WriteOnly));
     bench.run()->click();
     QCOMPARE(asked[1][1].toString(), QString("train-02"));
@@ -303,7 +303,7 @@ class TestStartPage : public QObject {
     const auto back = qScopeGuard([&] { QDir::setCurrent(before); });
     const StartPageBench bench(StartPage::Machine::kOn);
     QCOMPARE(child<QComboBox>(bench.page, "pythonField")->currentText(),
-             window::shownPath(python.fileName()));
+             run::shownPath(python.fileName()));
     // The worker is asked after the Python.
     const auto* memory = child<QWidget>(bench.page, "machinePanel");
     const auto described = [memory] {
@@ -620,12 +620,11 @@ class TestStartPage : public QObject {
     });
     const StartPageBench bench(StartPage::Machine::kOn);
     const auto* field = child<QComboBox>(bench.page, "pythonField");
-    const QString works = window::shownPath(folder.filePath("works/bin/python"));
+    const QString works = run::shownPath(folder.filePath("works/bin/python"));
     QCOMPARE(field->currentText(), works);
     bench.field("scriptField")->setText(folder.filePath("project/train.py"));
     // It is offered and asked, and does not stay.
-    QTRY_VERIFY(field->findText(window::shownPath(folder.filePath("project/.venv/bin/python"))) ==
-                0);
+    QTRY_VERIFY(field->findText(run::shownPath(folder.filePath("project/.venv/bin/python"))) == 0);
     QTRY_COMPARE(field->currentText(), works);
     QVERIFY2(problems(bench.page).isEmpty(), qPrintable(problems(bench.page).join('|')));
   }

@@ -17,7 +17,7 @@
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/sorted_rows.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/recording_file.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
@@ -346,7 +346,7 @@ class TestWindowLayout : public QObject {
   /// The dialog that asks for a number may outlive the run that it was opened for.
   void stepsOfARunThatEndedSetNoLevel() {
     MainWindow window({}, nullptr, MainWindow::Settings::kOff);
-    window::CurrentRun& run = window.currentRun();
+    run::Run& run = window.currentRun();
     run.setProbeLevel({events::ProbeLevel::Off, 0});
     QVERIFY(run.options().probeLevel == events::ProbeLevel::Off);
     run.setProbeLevel({events::ProbeLevel::Ops, 20});
@@ -367,7 +367,7 @@ class TestWindowLayout : public QObject {
     accept->click();
     QCOMPARE(opened.findings()->cards().size(), before - 1);
     const auto said = [&path](analysis::LiveStore& store) {
-      return session::loadRecording(path.toStdString(), store)
+      return run::loadRecording(path.toStdString(), store)
                  ? store.acceptanceOf("aten::embedding_renorm_")
                  : nullptr;
     };

@@ -5,18 +5,18 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
+#include "run/run.h"
 #include "support/large_recording.h"
 #include "support/own_home.h"
 #include "support/test_program.h"
 #include "views/panes/time_axis.h"
-#include "window/current_run.h"
 #include "window/op_read_back.h"
 
 using namespace highwater;
 using analysis::LiveStore;
 using analysis::TimeRange;
-using window::CurrentRun;
+using run::Run;
 using window::OpReadBack;
 
 namespace {
@@ -53,7 +53,7 @@ class TestWindowOpReadBack : public QObject {
   QTemporaryDir folder_;
   std::filesystem::path recording_;
   LiveStore all_;
-  std::unique_ptr<CurrentRun> run_;
+  std::unique_ptr<run::Run> run_;
   std::unique_ptr<views::TimeAxis> axis_;
   std::unique_ptr<OpReadBack> readBack_;
 
@@ -82,11 +82,11 @@ class TestWindowOpReadBack : public QObject {
     test::useOwnHome();
     recording_ = folder_.filePath("all.highwater").toStdString();
     QVERIFY(test::writeLargeRecording(recording_, {.steps = kSteps, .stepNs = kStepNs}).ok());
-    QVERIFY(session::loadReadablePart(recording_, all_, {}).ok());
+    QVERIFY(run::loadReadablePart(recording_, all_, {}).ok());
     QCOMPARE(all_.ops().forgottenUpToNs, std::int64_t{0});
   }
   void init() {
-    run_ = std::make_unique<CurrentRun>(session::LaunchOptions{});
+    run_ = std::make_unique<run::Run>(session::LaunchOptions{});
     run_->setMemoryBudget(kBudget);
     axis_ = std::make_unique<views::TimeAxis>();
     readBack_ = std::make_unique<OpReadBack>(run_.get(), axis_.get());

@@ -12,7 +12,7 @@
 #include <QToolButton>
 
 #include "core/units.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "support/large_recording.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
@@ -129,7 +129,7 @@ class TestWindowRecordings : public QObject {
 
   void keepsAReasonWithoutTheSpacesAroundIt() {
     QVERIFY(bench_->window.openRecording(record()).ok());
-    window::CurrentRun& run = bench_->window.currentRun();
+    run::Run& run = bench_->window.currentRun();
     QVERIFY(run.acceptFallback("aten::gelu", true, "  rare \n").ok());
     QCOMPARE(run.store().acceptanceOf("aten::gelu")->reason, std::string("rare"));
   }
@@ -153,7 +153,7 @@ class TestWindowRecordings : public QObject {
     const auto path = bench_->folder.filePath("ops.highwater").toStdString();
     constexpr std::int64_t kStepNs = 100'000'000;
     QVERIFY(test::writeLargeRecording(path, {.steps = 700, .stepNs = kStepNs}));
-    window::CurrentRun& run = bench_->window.currentRun();
+    run::Run& run = bench_->window.currentRun();
     run.setMemoryBudget(std::size_t{64} << 20);
     QVERIFY(bench_->window.openRecording(path).ok());
     const analysis::OpColumns& ops = run.store().ops();
@@ -293,7 +293,7 @@ class TestWindowRecordings : public QObject {
         qPrintable(status->text()));
     // Each event was taken once, as by one who opens it now.
     analysis::LiveStore whole;
-    QVERIFY(session::loadRecording(path, whole).ok());
+    QVERIFY(run::loadRecording(path, whole).ok());
     QCOMPARE(store.eventCount(), whole.eventCount());
     QCOMPARE(store.markers().size(), whole.markers().size());
     // And it was closed: its writer left no WAL behind because of the reader.

@@ -12,6 +12,7 @@
 #include <QVBoxLayout>
 
 #include "models/device_choices.h"
+#include "models/qt_text.h"
 #include "views/panels/link_button.h"
 #include "views/panels/wheel_guard.h"
 #include "views/theme.h"
@@ -133,7 +134,8 @@ QWidget* RestartControls::addRow(const QString& name, QWidget* control) {
 }
 
 RestartSettings RestartControls::settings() const {
-  return {device_->currentText(), fallback_->isChecked(), high_->value(), low_->value()};
+  return {device_->currentText().toStdString(), fallback_->isChecked(), high_->value(),
+          low_->value()};
 }
 
 void RestartControls::setInUse(const RestartSettings& settings) {
@@ -159,8 +161,9 @@ void RestartControls::undo() {
 
 void RestartControls::put(const RestartSettings& settings) {
   showing_ = true;
-  if (device_->findText(settings.device) < 0) device_->addItem(settings.device);
-  device_->setCurrentText(settings.device);
+  const QString device = text(settings.device);
+  if (device_->findText(device) < 0) device_->addItem(device);
+  device_->setCurrentText(device);
   fallback_->setChecked(settings.fallback);
   high_->setValue(settings.highWatermark);
   low_->setValue(settings.lowWatermark);

@@ -3,6 +3,8 @@
 #include <QString>
 #include <QWidget>
 
+#include "core/restart_settings.h"
+
 class QCheckBox;
 class QComboBox;
 class QDoubleSpinBox;
@@ -10,17 +12,6 @@ class QLabel;
 class QToolButton;
 
 namespace highwater::views {
-
-/// The settings of a run that PyTorch reads while it loads, so that they only change with a new
-/// worker.
-struct RestartSettings {
-  QString device = QStringLiteral("auto");  ///< auto, mps, sim or cpu
-  bool fallback = false;                    ///< ops without an MPS kernel run on the CPU
-  double highWatermark = 1.7;               ///< multiple of recommended max; 0: no limit
-  double lowWatermark = 1.4;                ///< 0: nothing is collected
-
-  bool operator==(const RestartSettings&) const = default;
-};
 
 /// The controls of RestartSettings. During a run, values that are not in use wait for the button
 /// Restart, beside which stands what it does; before a run they are what it starts with.
@@ -44,9 +35,9 @@ class RestartControls final : public QWidget {
 
  signals:
   /// The user wants the run to be restarted with the values on screen.
-  void restartRequested(const highwater::views::RestartSettings& settings);
+  void restartRequested(const highwater::RestartSettings& settings);
   /// The user changed a value while no run is going on.
-  void changed(const highwater::views::RestartSettings& settings);
+  void changed(const highwater::RestartSettings& settings);
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;

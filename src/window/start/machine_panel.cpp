@@ -8,8 +8,8 @@
 
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "run/recordings_folder.h"
 #include "views/panels/cut_label.h"
-#include "window/start/recordings_folder.h"
 
 namespace highwater::window {
 namespace {
@@ -106,7 +106,7 @@ void MachinePanel::showInterpreter(const InterpreterAnswer& answer) {
   const bool none = answer.version.isEmpty();
   // What is wrong with it stands beside its field.
   show(Fact::kPython, none ? QStringLiteral("–") : answer.version,
-       none ? QString() : shownPath(answer.program));
+       none ? QString() : run::shownPath(answer.program));
   const bool torch = !answer.torch.isEmpty();
   show(Fact::kTorch, torch ? answer.torch : QStringLiteral("–"),
        torch ? tr("Of this Python") : QString());
@@ -122,11 +122,11 @@ void MachinePanel::showInterpreter(const InterpreterAnswer& answer) {
 }
 
 void MachinePanel::showRecordingsRoom() {
-  const QStorageInfo storage(existing(recordingsFolder()));
+  const QStorageInfo storage(existing(run::recordingsFolder()));
   const qint64 free = storage.bytesAvailable();
   show(Fact::kRecordings,
        free < 0 ? QStringLiteral("–") : tr("%1 free").arg(bytesText(static_cast<double>(free))),
-       tr("In %1").arg(shownPath(recordingsFolder())), free >= 0 && free < kLittleRoom);
+       tr("In %1").arg(run::shownPath(run::recordingsFolder())), free >= 0 && free < kLittleRoom);
 }
 
 }  // namespace highwater::window

@@ -10,10 +10,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "run/recordings_folder.h"
 #include "views/theme.h"
 #include "window/start/drop_place.h"
 #include "window/start/recording_changes.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/start_table.h"
 
 namespace highwater::window {
@@ -210,12 +210,12 @@ void RecentRecordings::showMenu(const QPoint& at) {
       ->setEnabled(!missing);
   // A file that exists in the recordings' folder would be back at once.
   menu->addAction(tr("Remove from the list"), this, [this, path] { emit forgetRequested(path); })
-      ->setEnabled(QFileInfo(path).path() != recordingsFolder() || missing);
+      ->setEnabled(QFileInfo(path).path() != run::recordingsFolder() || missing);
   menu->popup(table_->viewport()->mapToGlobal(at));
 }
 
 void RecentRecordings::list(const QStringList& others) {
-  model_.list(recordingsFolder(), others);
+  model_.list(run::recordingsFolder(), others);
   emit countChanged(model_.rowCount());
 }
 

@@ -17,9 +17,9 @@
 
 #include "core/units.h"
 #include "models/qt_text.h"
+#include "run/recordings_folder.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
-#include "window/start/recordings_folder.h"
 #include "window/tr.h"
 
 namespace highwater::window {
@@ -53,7 +53,7 @@ QString pathFor(const QString& path, const QString& name) {
 /// Why a recording cannot get this name; empty if it can, or has it already.
 QString problemWithName(const QString& path, const QString& name) {
   if (pathFor(path, name) == path) return {};
-  const QString problem = problemWithRecordingName(name, QFileInfo(path).path());
+  const QString problem = run::problemWithRecordingName(name, QFileInfo(path).path());
   if (!problem.isEmpty()) return problem;
   // SQLite would take such a file for a part of the renamed recording.
   for (const QString& companion : companionsOf(pathFor(path, name))) {

@@ -6,7 +6,7 @@
 #include "core/message_sink.h"
 #include "core/units.h"
 #include "models/qt_text.h"
-#include "session/recording_loader.h"
+#include "run/recording_loader.h"
 #include "store/recording_file.h"
 #include "views/lanes/event_text.h"
 #include "window/tr.h"
@@ -152,7 +152,7 @@ RecordingPreview readPreview(const QString& path, const std::function<bool()>& c
   RecordingPreview preview = fileFacts(path);
   if (preview.state == State::kMissing || cancelled()) return preview;
   PreviewSink sink;
-  const auto condition = session::loadRecording(path.toStdString(), sink, {cancelled, {}});
+  const auto condition = run::loadRecording(path.toStdString(), sink, {cancelled, {}});
   if (cancelled()) return preview;
   sink.finish(preview);
   if (!condition) {
@@ -163,7 +163,7 @@ RecordingPreview readPreview(const QString& path, const std::function<bool()>& c
   } else if (!condition->damage.empty()) {
     preview.state = State::kDamaged;
     preview.problem = tr("damaged");
-    preview.detail = text(session::damageText(path.toStdString(), *condition));
+    preview.detail = text(run::damageText(path.toStdString(), *condition));
   } else {
     preview.state = condition->beingWritten ? State::kBeingWritten : State::kRead;
   }

@@ -7,7 +7,7 @@
 
 #include "core/units.h"
 #include "models/qt_text.h"
-#include "window/start/recordings_folder.h"
+#include "run/recordings_folder.h"
 
 namespace highwater::window {
 
@@ -85,7 +85,7 @@ void RecordingsModel::take(const RecordingPreview& preview) {
 
 QVariant RecordingsModel::rowData(const RecordingPreview& row, int role) const {
   if (role != Qt::ToolTipRole) return {};
-  QStringList lines{shownPath(row.path)};
+  QStringList lines{run::shownPath(row.path)};
   for (const QString& each : {secondLine(row), row.detail}) {
     if (!each.isEmpty()) lines << each;
   }

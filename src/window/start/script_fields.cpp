@@ -4,7 +4,7 @@
 #include <QFileInfo>
 #include <QStandardPaths>
 
-#include "window/start/recordings_folder.h"
+#include "run/recordings_folder.h"
 #include "window/start/shell_words.h"
 
 namespace highwater::window {
@@ -30,9 +30,9 @@ QString workingFolderOf(const ScriptFields& fields) {
   const QString current =
       QDir::currentPath() == QLatin1String("/") ? QDir::homePath() : QDir::currentPath();
   const QString named = fields.workingFolder.trimmed();
-  if (!named.isEmpty()) return meantPath(named, current);
+  if (!named.isEmpty()) return run::meantPath(named, current);
   const QString script = fields.script.trimmed();
-  const QString path = meantPath(script, current);
+  const QString path = run::meantPath(script, current);
   const bool absolute = script.startsWith(u'/') || script.startsWith(QLatin1String("~/"));
   return absolute && QFileInfo(path).isFile() ? QFileInfo(path).path() : current;
 }
@@ -41,17 +41,17 @@ QString scriptFileOf(const ScriptFields& fields) {
   const QString script = fields.script.trimmed();
   if (script.isEmpty()) return {};
   const QString folder = workingFolderOf(fields);
-  const QString whole = meantPath(script, folder);
+  const QString whole = run::meantPath(script, folder);
   if (QFileInfo(whole).isFile()) return whole;
   const auto words = splitShellWords(script);
-  const QString first = words ? meantPath(words->value(0), folder) : QString();
+  const QString first = words ? run::meantPath(words->value(0), folder) : QString();
   return QFileInfo(first).isFile() ? first : QString();
 }
 
 QString pythonOf(const ScriptFields& fields) {
   const QString python = fields.python.trimmed();
   if (python.isEmpty()) return {};
-  const QString path = python.contains(u'/') ? meantPath(python, workingFolderOf(fields))
+  const QString path = python.contains(u'/') ? run::meantPath(python, workingFolderOf(fields))
                                              : QStandardPaths::findExecutable(python);
   return isProgram(path) ? path : QString();
 }

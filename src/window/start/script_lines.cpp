@@ -6,9 +6,9 @@
 #include <QLabel>
 #include <QVBoxLayout>
 
+#include "run/recordings_folder.h"
 #include "session/python_package.h"
 #include "views/panels/link_button.h"
-#include "window/start/recordings_folder.h"
 
 namespace highwater::window {
 
@@ -23,7 +23,7 @@ ScriptLines::ScriptLines(QWidget* parent) : QWidget(parent) {
          "where "
          "a step ends. Without Highwater each line does nothing, and knob() returns its value; the "
          "package is then found in %1.")
-          .arg(shownPath(session::pythonPackageFolder())),
+          .arg(run::shownPath(session::pythonPackageFolder())),
       this);
   note->setTextFormat(Qt::PlainText);
   note->setProperty("kind", "note");

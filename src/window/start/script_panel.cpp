@@ -11,9 +11,9 @@
 #include <QToolButton>
 
 #include "models/plain_tip.h"
+#include "run/recordings_folder.h"
 #include "views/icons.h"
 #include "views/theme.h"
-#include "window/start/recordings_folder.h"
 
 namespace highwater::window {
 namespace {
@@ -74,7 +74,7 @@ void ScriptPanel::run() {
     rows_->widgetOf(first)->setFocus();
     return;
   }
-  QDir().mkpath(recordingsFolder());
+  QDir().mkpath(run::recordingsFolder());
   recordingChosen_ = false;  // the next run needs another name
   emit runRequested(request_.options, request_.recording);
 }
@@ -85,10 +85,10 @@ void ScriptPanel::check() {
   ScriptFields now = fields();
   if (!recordingChosen_) {
     const QSignalBlocker quiet(recording_);
-    recording_->setText(namesScript() ? freeRecordingName(recordingStemOf(now)) : QString());
+    recording_->setText(namesScript() ? run::freeRecordingName(recordingStemOf(now)) : QString());
     now.recording = recording_->text();
   }
-  folder_->setPlaceholderText(shownPath(workingFolderOf(now)));
+  folder_->setPlaceholderText(run::shownPath(workingFolderOf(now)));
   request_ = checkScript(now);
   auto problems = request_.problems;
   if (!namesScript()) {
@@ -123,12 +123,12 @@ void ScriptPanel::offerPythons() {
       {workingFolderOf(now), script.isEmpty() ? QString() : QFileInfo(script).path()},
       QProcessEnvironment::systemEnvironment());
   QStringList shown;
-  for (const QString& each : found) shown << shownPath(each);
+  for (const QString& each : found) shown << run::shownPath(each);
   QStringList listed;
   for (int i = 0; i < python_->count(); ++i) listed << python_->itemText(i);
   const QString written = python_->currentText();
   const QString meant =
-      pythonChosen_ && !written.isEmpty() ? written : shownPath(likeliestPython(found));
+      pythonChosen_ && !written.isEmpty() ? written : run::shownPath(likeliestPython(found));
   if (shown == listed && meant == written) return;
   const QSignalBlocker quiet(python_);
   if (shown != listed) {
@@ -220,7 +220,7 @@ void ScriptPanel::showDevice() {
 
 void ScriptPanel::copyCommand() {
   // The command writes there.
-  QDir().mkpath(recordingsFolder());
+  QDir().mkpath(run::recordingsFolder());
   QGuiApplication::clipboard()->setText(command_->text());
 }
 

@@ -10,10 +10,10 @@
 #include <QWheelEvent>
 
 #include "core/sim_knobs.h"
+#include "run/recordings_folder.h"
 #include "session/python_package.h"
 #include "views/panels/link_button.h"
 #include "window/start/form_rows.h"
-#include "window/start/recordings_folder.h"
 #include "window/start/script_panel.h"
 #include "window/start/start_block.h"
 
@@ -132,7 +132,7 @@ void ScriptPanel::makeFields() {
   connect(recording_, &QLineEdit::textEdited, this, [this] { recordingChosen_ = true; });
   recording_->setFixedWidth(kNarrow);
   rows_->add(ScriptField::kRecording, tr("Recording"), recording_, nullptr,
-             tr("In %1").arg(shownPath(recordingsFolder())), true);
+             tr("In %1").arg(run::shownPath(run::recordingsFolder())), true);
 }
 
 QString ScriptPanel::currentLevel() const {

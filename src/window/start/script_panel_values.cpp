@@ -8,7 +8,7 @@
 #include <QSettings>
 #include <algorithm>
 
-#include "window/start/recordings_folder.h"
+#include "run/recordings_folder.h"
 #include "window/start/script_panel.h"
 
 namespace highwater::window {
@@ -20,7 +20,7 @@ void ScriptPanel::browseScript() {
 }
 
 void ScriptPanel::nameScript(const QString& path) {
-  script_->setText(shownPath(path));
+  script_->setText(run::shownPath(path));
   folder_->clear();  // the script's own, until the user names another
   check();
 }
@@ -29,7 +29,7 @@ void ScriptPanel::browseFolder() {
   const QString path = QFileDialog::getExistingDirectory(this, tr("Choose the working folder"),
                                                          workingFolderOf(fields()));
   if (path.isEmpty()) return;
-  folder_->setText(shownPath(path));
+  folder_->setText(run::shownPath(path));
   check();
 }
 
@@ -39,7 +39,7 @@ void ScriptPanel::browsePython() {
                                                     QFileInfo(pythonOf(fields())).path(), {},
                                                     nullptr, QFileDialog::DontResolveSymlinks);
   if (path.isEmpty()) return;
-  python_->setEditText(shownPath(path));
+  python_->setEditText(run::shownPath(path));
   check();
 }
 

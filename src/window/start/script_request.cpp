@@ -6,7 +6,7 @@
 #include <QRegularExpression>
 #include <QStandardPaths>
 
-#include "window/start/recordings_folder.h"
+#include "run/recordings_folder.h"
 #include "window/start/script_environment.h"
 #include "window/start/shell_words.h"
 #include "window/tr.h"
@@ -49,9 +49,9 @@ class ScriptCheck {
 
   void checkFolder() {
     if (QFileInfo(folder_).isDir()) return;
-    problem(ScriptField::kWorkingFolder, QFileInfo::exists(folder_)
-                                             ? tr("%1 is not a folder").arg(shownPath(folder_))
-                                             : tr("There is no folder %1").arg(shownPath(folder_)));
+    problem(ScriptField::kWorkingFolder,
+            QFileInfo::exists(folder_) ? tr("%1 is not a folder").arg(run::shownPath(folder_))
+                                       : tr("There is no folder %1").arg(run::shownPath(folder_)));
   }
 
   void checkCommand() {
@@ -78,14 +78,14 @@ class ScriptCheck {
       return {};
     }
     // A file may have blanks in its name without quotes.
-    if (QFileInfo(meantPath(script, folder_)).isFile()) return fileWords(script, {});
+    if (QFileInfo(run::meantPath(script, folder_)).isFile()) return fileWords(script, {});
     const auto words = splitShellWords(script);
     if (!words || words->isEmpty()) {
       problem(ScriptField::kScript, words ? tr("Name a script") : asNote(words.error()));
       return {};
     }
     if (words->front() == QLatin1String("-m")) return moduleWords(*words);
-    if (QFileInfo(meantPath(words->front(), folder_)).isFile()) {
+    if (QFileInfo(run::meantPath(words->front(), folder_)).isFile()) {
       return fileWords(words->front(), words->mid(1));
     }
     return launcherWords(*words);
@@ -102,7 +102,7 @@ class ScriptCheck {
   }
 
   QStringList fileWords(const QString& text, const QStringList& rest) {
-    const QString path = meantPath(text, folder_);
+    const QString path = run::meantPath(text, folder_);
     if (isPythonFile(path)) {
       // As the user would write it in that folder, which is also what the script sees as its name.
       const QString inside = QDir(folder_).relativeFilePath(path);
@@ -120,7 +120,7 @@ class ScriptCheck {
 
   QStringList launcherWords(const QStringList& words) {
     const QString& name = words.front();
-    const QString path = meantPath(name, folder_);
+    const QString path = run::meantPath(name, folder_);
     if (name.startsWith(u'-')) {
       problem(ScriptField::kScript, tr("Options of Python do not go here, except -m module"));
       return {};
@@ -129,11 +129,12 @@ class ScriptCheck {
     // A program may have the name of a folder.
     const QString program = isPath ? QString() : launcher(name);
     if (program.isEmpty() && QFileInfo(path).isDir()) {
-      problem(ScriptField::kScript, tr("%1 is a folder: name a file in it").arg(shownPath(path)));
+      problem(ScriptField::kScript,
+              tr("%1 is a folder: name a file in it").arg(run::shownPath(path)));
       return {};
     }
     if (isPath) {
-      problem(ScriptField::kScript, tr("There is no file %1").arg(shownPath(path)));
+      problem(ScriptField::kScript, tr("There is no file %1").arg(run::shownPath(path)));
       return {};
     }
     if (program.isEmpty()) {
@@ -166,7 +167,7 @@ class ScriptCheck {
   void checkRecording() {
     request_.recording = fields_.recording.trimmed();
     if (request_.recording.endsWith(QLatin1String(".highwater"))) request_.recording.chop(10);
-    const QString wrong = problemWithRecordingName(request_.recording);
+    const QString wrong = run::problemWithRecordingName(request_.recording);
     if (!wrong.isEmpty()) problem(ScriptField::kRecording, wrong);
   }
 

@@ -8,7 +8,7 @@ namespace highwater::window {
 /// The form, checked. `options` and `recording` are complete where there is no problem.
 struct ScriptRequest {
   session::ScriptOptions options;
-  QString recording;        ///< the name, as in recordingFile()
+  QString recording;        ///< the name, as in run::recordingFile()
   bool needsPython = true;  ///< false for a launcher, which finds its own interpreter
   ScriptProblems problems;
 

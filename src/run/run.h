@@ -1,0 +1,235 @@
+#pragma once
+
+#include <QElapsedTimer>
+#include <QObject>
+#include <QTimer>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "analysis/live_store.h"
+#include "core/restart_settings.h"
+#include "run/abort_recovery.h"
+#include "run/recording_loader.h"
+#include "run/run_id.h"
+#include "run/sweep_run.h"
+#include "session/script_process.h"
+#include "session/session.h"
+#include "store/recording_writer.h"
+
+namespace highwater::run {
+
+/// The run that the window shows: live, with a worker and a recording, or opened from a file. Owns
+/// the store that everything on screen is drawn from.
+class Run final : public QObject {
+  Q_OBJECT
+
+ public:
+  explicit Run(session::LaunchOptions options, QObject* parent = nullptr);
+  ~Run() override;
+
+  /// The data of the run on screen.
+  [[nodiscard]] const analysis::LiveStore& store() const { return store_; }
+  /// Sets the memory that the store may take: see analysis::LiveStore::setMemoryBudget().
+  void setMemoryBudget(std::size_t bytes);
+  /// Shows ops that were read back from the recording: see analysis::OpColumns::showReadBack().
+  void showReadBack(analysis::OpColumns::ReadBack ops);
+  /// The options of the next run.
+  [[nodiscard]] session::LaunchOptions& options() { return options_; }
+
+  /// Starts a worker and its recording. Errors: kFailed while a run is live; kNoPermission and
+  /// those of RecordingWriter::create() if the recording cannot be created.
+  [[nodiscard]] Result<void> run();
+  /// Ends the worker of the live run and starts another one with these settings, which continues
+  /// the training where it was, in a recording of its own. The next runs have them too. Errors:
+  /// kFailed where no worker of this window trains, or it keeps no checkpoint.
+  [[nodiscard]] Result<void> restart(const RestartSettings& settings);
+  /// A worker that can continue the training of the run that has ended.
+  struct Continuation {
+    session::LaunchOptions options;
+    std::uint32_t fromStep = 0;  ///< 0: it begins anew
+  };
+  /// How the run that has ended can be continued: after an abort with half of the batch, and after
+  /// a restart that failed with the settings of before. nullopt for any other end.
+  [[nodiscard]] const std::optional<Continuation>& continuation() const { return continuation_; }
+  /// Why the run that was aborted cannot be continued; empty for any other end.
+  [[nodiscard]] QString whyNotContinued() const { return whyNotContinued_; }
+  /// Starts the worker of continuation() and its recording. Errors: those of run(), and kFailed
+  /// without a continuation.
+  [[nodiscard]] Result<void> continueRun();
+  /// Starts the user's own program and its recording, whose file is called `name`, or after the
+  /// program and the time if that is empty. Errors: those of run() and session::checkScript().
+  [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script, const QString& name);
+  /// Whether that program runs.
+  [[nodiscard]] bool scriptRuns() const { return script_ && session_ && !scriptExit(); }
+  /// Sends that program a signal, while it runs.
+  void signalScript(int signal) const;
+  /// How that program ended; empty while it runs, and where none was started.
+  [[nodiscard]] std::optional<session::ProcessExit> scriptExit() const;
+  /// The user's program that runs or ran; empty for the built-in workload and a run opened from a
+  /// file.
+  [[nodiscard]] const std::optional<session::ScriptOptions>& script() const { return script_; }
+  /// Opens a recording and shows it as the current run. Errors: kFailed while a run is live, and
+  /// those of loadReadablePart(); then the run on screen stays.
+  [[nodiscard]] Result<void> open(const std::filesystem::path& path);
+  /// Shows a recording that has been read from `path` as the current run. While another process
+  /// writes it, what is new is read on from `soFar`, with dataChanged(). Error: kFailed while a run
+  /// is live.
+  [[nodiscard]] Result<void> show(const std::filesystem::path& path, analysis::LiveStore&& read,
+                                  RecordingCondition&& condition,
+                                  std::shared_ptr<ReadSoFar> soFar = {});
+  /// Copies the recording on screen to `path`, and overwrites a file there. Errors: kFailed if
+  /// there is no recording, if it is still being written, if its file holds another run by now, or
+  /// if `path` is the recording itself or cannot be written; kExists if a recording is being
+  /// written to `path`.
+  [[nodiscard]] Result<void> saveAs(const std::filesystem::path& path) const;
+  /// The file of a recording has another name now, which may be the one on screen.
+  void noteRenamed(const std::filesystem::path& path, const std::filesystem::path& newPath);
+  /// Asks the worker to pause or, if it is paused, to resume. The answer comes as
+  /// commandAnswered(). Does nothing without a session.
+  void pauseOrResume();
+  /// Asks the worker to stop. ended() follows when it has. Does nothing without a session.
+  void stop();
+  /// Whether the user's program has not ended for some seconds though it was asked to stop: it may
+  /// ignore SIGINT, as what a shell starts in the background does.
+  [[nodiscard]] bool mayKill() const;
+  /// Kills the user's program, and what it has started, as a launcher starts the training.
+  void killScript();
+  /// Asks the worker to empty the allocator's cache. The answer comes as commandAnswered(). Does
+  /// nothing without a session.
+  void emptyCache();
+  /// Changes batch size, sequence length or loss interval of the live run or, without one, of the
+  /// next run. Fields that are not set stay. A live run answers with commandAnswered().
+  void setKnobs(const SetKnobs& change);
+  /// Starts a sweep of the live run: see SweepRun. Errors: kFailed without a live run and
+  /// during another sweep, and those of SweepRun::start().
+  [[nodiscard]] Result<void> startSweep(SweepRunOptions options);
+  /// Ends the sweep, which keeps its results. Does nothing without one.
+  void stopSweep();
+  /// The last sweep of the run on screen, if it was started here; else nullptr.
+  [[nodiscard]] const SweepRun* sweep() const { return sweep_.get(); }
+  /// Whether a sweep sets the knobs of the live run.
+  [[nodiscard]] bool sweeps() const { return sweep_ && sweep_->isRunning(); }
+  /// Asks the user's script for a new value of one of its knobs. The answer comes as
+  /// commandAnswered(). Does nothing without a session.
+  void turn(const SetScriptKnob& change);
+  /// Changes how much the probe of the live run or, without one, of the next run records. A change
+  /// for a number of steps needs a live run and is ignored without one.
+  void setProbeLevel(const SetProbeLevel& change);
+  /// Records that the user accepts that an op runs on the CPU, or withdraws that (`accepted`
+  /// false). Goes through the session of a live run, else to the end of the file. Errors: kUsage
+  /// for an invalid op or reason, kFailed without a recording, and those of
+  /// appendAcceptance().
+  [[nodiscard]] Result<void> acceptFallback(const std::string& op, bool accepted,
+                                            const std::string& reason);
+  /// Records a note of the user at a time of the run, in ns since its start. Goes through the
+  /// session of a live run, else to the end of the file. Errors: kUsage for a text that is too
+  /// long, kFailed without a recording or where it has wire::kMaxNotes notes, and those of
+  /// appendNote().
+  [[nodiscard]] Result<void> addNote(std::int64_t timeNs, const std::string& text);
+  /// Kills the worker, or lets go of the user's program, which runs on, and closes the recording:
+  /// for when the window closes. Does nothing without a run.
+  void abandon();
+
+  /// The state of the session; kIdle without one, also for a run opened from a file.
+  [[nodiscard]] session::Session::State state() const;
+  [[nodiscard]] bool live() const;       ///< there is a worker
+  [[nodiscard]] bool showsFile() const;  ///< the run was opened from a file
+  /// Whether a recording is being written.
+  [[nodiscard]] bool recording() const { return writer_ != nullptr; }
+  /// The file of the run on screen; empty if there is none.
+  [[nodiscard]] std::filesystem::path recordingPath() const { return recordingPath_; }
+  /// Which run is on screen; empty without one.
+  [[nodiscard]] std::optional<RunId> runId() const;
+  /// The condition of the recording that was last opened, such as whether its end is missing.
+  [[nodiscard]] const RecordingCondition& condition() const { return condition_; }
+  /// The size of the recording in bytes; 0 if there is none.
+  [[nodiscard]] std::uint64_t recordingBytes() const;
+  /// The last lines that the worker printed; empty for a run opened from a file.
+  [[nodiscard]] QStringList lastLines() const;
+
+ signals:
+  /// The recording on screen, which another process was writing, is complete now.
+  void writtenToEnd();
+  /// The state of the run has changed: see state().
+  void stateChanged();
+  /// The store now holds another run, or none.
+  void runReplaced();
+  /// The store has new data.
+  void dataChanged();
+  /// The sweep has begun, measures another setting, or is over.
+  void sweepChanged();
+  /// The worker accepted or refused a command.
+  void commandAnswered(const highwater::CommandAnswer& answer);
+  /// The worker or the user's program printed a line.
+  void linePrinted(const QString& line);
+  /// What the user's program has printed of a line that has not ended; empty: it has.
+  void openLineChanged(const QString& line);
+  /// The training stands still for longer than the hang timeout, but the worker lives. `message`
+  /// describes where. The run goes on.
+  void stalled(const QString& message);
+  /// The training moves again, or the run is over.
+  void stallEnded();
+  /// A new worker continues the run that has ended; `what` says how, as a sentence.
+  void continued(const QString& what);
+  /// The worker is gone and the recording is closed.
+  void ended(const highwater::RunEnd& end);
+  /// The user's program is gone; after ended() where abandon() let go of it.
+  void scriptEnded();
+  /// A problem that does not end the run, such as a full disk for the recording.
+  void problem(const QString& message);
+
+ private:
+  [[nodiscard]] Result<void> begin(
+      const QString& program, const QString& name,
+      const std::function<std::unique_ptr<session::Session>()>& makeSession);
+  void finish(const RunEnd& end);
+  /// Starts a worker and its recording.
+  [[nodiscard]] Result<void> launch(const session::LaunchOptions& options);
+  /// Finds out how the run that has ended so can be continued.
+  void findContinuation(const RunEnd& end);
+  void findRestart(const RunEnd& end);
+  void findRecovery(const RunEnd& end);
+  /// "run.highwater: what", for the recording that continues this one.
+  [[nodiscard]] QString continues(const QString& what) const;
+  /// Reads what another process has written into the recording on screen.
+  void readOn();
+  void closeWriter();
+  /// Appends the notes of a sweep that the run had ended before.
+  void keepSweep();
+  /// Emits problem() if the writer has one that has not been told in these words.
+  void tellWriterProblem();
+
+  session::LaunchOptions options_;
+  session::LaunchOptions launched_;  ///< of the worker that runs or ran last
+  std::shared_ptr<const session::CheckpointFiles> checkpoint_;  ///< of the training
+  AbortRecovery recovery_;
+  QElapsedTimer stopping_;                  ///< since the first stop(); not valid before
+  std::optional<RestartSettings> restart_;  ///< as soon as the worker has stopped
+  std::optional<Continuation> continuation_;
+  std::optional<Continuation> before_;  ///< the continuation with the settings before a restart
+  bool continuesAtOnce_ = false;
+  bool keepsRecording_ = true;  ///< false: of a worker that was killed before it began a step
+  QString whyNotContinued_, continuedHow_;
+  analysis::LiveStore store_;
+  std::unique_ptr<store::RecordingWriter> writer_;
+  std::unique_ptr<session::Session>
+      session_;  ///< declared after its sinks, because it must be destroyed first
+  std::unique_ptr<SweepRun> sweep_;  ///< uses session_
+  std::optional<session::ScriptOptions> script_;
+  std::filesystem::path recordingPath_;
+  RecordingCondition condition_;
+  std::shared_ptr<ReadSoFar> soFar_;  ///< of the recording that was opened last
+  QTimer followTimer_;                ///< runs while another process writes that
+  std::uint64_t closedBytes_ = 0;
+  QString writerProblem_;  ///< as the user has been told, empty if there is none
+};
+
+/// Whether the name of a recording's file gets the time added.
+enum class Naming { kWithTime, kAsGiven };
+/// Returns a path for a new recording: <application data>/recordings/<name>-<time>.highwater, with
+/// a number where that exists. Creates the folder; kNoPermission if that fails.
+[[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& name, Naming naming);
+
+}  // namespace highwater::run

@@ -1,0 +1,567 @@
+#include "run/sweep_run.h"
+
+#include <QThreadPool>
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <span>
+#include <utility>
+
+#include "analysis/account/memory_growth.h"
+#include "analysis/statistics.h"
+#include "core/run_limits.h"
+#include "run/note.h"
+#include "tuning/observations.h"
+#include "tuning/request_trace.h"
+
+namespace highwater::run {
+
+using session::Session;
+using tuning::Setting;
+
+namespace {
+
+/// Steps of each setting that are not measured: caches and graphs settle, and their ops are
+/// recorded where that teaches how requests grow. The first one has the past of another setting,
+/// and of the others two at least are needed (tuning::tracesOf()).
+constexpr std::uint32_t kWarmUpSteps = 4;
+/// Steps after the last measured one until its device span is given up: a span is read once the
+/// device is idle.
+constexpr std::uint32_t kLateSpans = 3;
+
+std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t step) {
+  const auto row = std::lower_bound(
+      records.begin(), records.end(), step,
+      [](const events::StepRecord& each, std::uint32_t number) { return each.step() < number; });
+  return static_cast<std::size_t>(row - records.begin());
+}
+
+bool isAt(const events::StepRecord& step, Setting setting) {
+  return step.batch_size() == setting.batch &&
+         std::max(1U, step.sequence_length()) == setting.length;
+}
+
+}  // namespace
+
+std::uint32_t firstSweepBatch(std::uint32_t smallest, std::uint32_t largest) {
+  constexpr std::uint32_t kFirst = 8;
+  return std::clamp(kFirst, smallest, std::max(smallest, largest));
+}
+
+/// What the thread that plans has found: the planner with all measurements, and what it says.
+struct SweepRun::Plan {
+  tuning::SweepPlanner planner;
+  std::optional<tuning::SweepStep> next;
+  tuning::SweepResult result;
+};
+
+/// Where the thread that plans delivers: nowhere once the sweep is gone.
+struct SweepRun::PlanReceiver {
+  std::mutex mutex;
+  SweepRun* sweep = nullptr;
+
+  [[nodiscard]] bool isGone() {
+    const std::lock_guard lock(mutex);
+    return sweep == nullptr;
+  }
+  void deliver(std::shared_ptr<Plan> plan) {
+    const std::lock_guard lock(mutex);
+    if (sweep == nullptr) return;
+    QMetaObject::invokeMethod(
+        sweep, [to = sweep, plan = std::move(plan)] { to->onPlanned(std::move(*plan)); },
+        Qt::QueuedConnection);
+  }
+};
+
+SweepRun::SweepRun(Session* session, const analysis::LiveStore* store, SweepRunOptions options,
+                   QObject* parent)
+    : QObject(parent),
+      session_(session),
+      store_(store),
+      options_(std::move(options)),
+      receiver_(std::make_shared<PlanReceiver>()) {
+  receiver_->sweep = this;
+  connect(session_, &Session::commandAnswered, this, &SweepRun::onAnswer);
+  connect(session_, &Session::received, this, &SweepRun::onReceived);
+  connect(session_, &Session::stateChanged, this, &SweepRun::onStateChanged);
+  connect(session_, &Session::ended, this, &SweepRun::onEnded);
+}
+
+SweepRun::~SweepRun() {
+  const std::lock_guard lock(receiver_->mutex);
+  receiver_->sweep = nullptr;
+}
+
+bool SweepRun::isLive() const {
+  return session_->state() == Session::State::kRunning ||
+         session_->state() == Session::State::kPaused;
+}
+
+Result<void> SweepRun::start() {
+  const auto& run = store_->run();
+  if (!isLive() || !run) return failure("a sweep needs a run that trains");
+  if (run->ownScript) {
+    return failure(
+        "the sweep sets batch size and sequence length, and the script offers Highwater no knobs "
+        "for both: turn its own knobs, and the memory model learns from each setting");
+  }
+  wantsPause_ = session_->state() == Session::State::kPaused;
+  level_ = options_.level.value_or(session_->lastingProbeLevel().value_or(run->probeLevel));
+  if (level_ == events::ProbeLevel::None) level_ = events::ProbeLevel::Monitor;
+  const Knobs knobs = store_->knobs();
+  original_ = {knobs.batchSize, std::max(1U, knobs.sequenceLength)};
+  originalKnobs_ = knobs;
+  readRun(*run);
+  const tuning::SweepOptions& sweep = options_.sweep;
+  if (run->maxBatchSize > 0 && sweep.largestBatch > run->maxBatchSize) {
+    return usageError("the largest batch of the sweep is " + std::to_string(sweep.largestBatch) +
+                      ", but this run takes at most " + std::to_string(run->maxBatchSize));
+  }
+  for (const std::uint32_t length : sweep.lengths) {
+    if (run->maxSequenceLength > 0 && length > run->maxSequenceLength) {
+      return usageError("the sweep has the length " + std::to_string(length) +
+                        ", but this model takes at most " + std::to_string(run->maxSequenceLength) +
+                        " tokens");
+    }
+  }
+  std::vector<tuning::Observation> known;
+  if (sweep.hasMemory) known = tuning::observationsOf(*store_);
+  const MemoryLimits limits = store_->hello() ? store_->hello()->limits : MemoryLimits{};
+  auto planner = tuning::SweepPlanner::make(sweep, limits, std::move(known));
+  if (!planner) return planner.error();
+  planner_ = std::move(*planner);
+  limitBytes_ = sweep.hasMemory ? planner_->limitBytes() : 0;
+  pause();
+  plan(std::nullopt);
+  return {};
+}
+
+/// What the options leave to the run.
+void SweepRun::readRun(const RunDescription& run) {
+  tuning::SweepOptions& sweep = options_.sweep;
+  sweep.hasMemory = store_->hasMemoryCounters();
+  const bool isLimited =
+      sweep.hasMemory && store_->hello() && store_->hello()->limits.recommendedBytes > 0;
+  if (sweep.largestBatch == 0) {
+    const std::uint32_t most = run.maxBatchSize > 0 ? run.maxBatchSize : kMostBatchSize;
+    sweep.largestBatch =
+        isLimited ? most : std::min(most, std::max(kMostBatchWithoutLimit, sweep.smallestBatch));
+  }
+  if (sweep.lengths.empty()) sweep.lengths = {original_.length};
+  sweep.stepsPerSetting = kWarmUpSteps + options_.measuredSteps;
+  if (!sweep.start) {
+    // What trains already fits, unless it is out of the bounds.
+    const bool isOfLengths = std::find(sweep.lengths.begin(), sweep.lengths.end(),
+                                       original_.length) != sweep.lengths.end();
+    const bool isWithin = original_.batch >= sweep.smallestBatch &&
+                          original_.batch <= sweep.largestBatch &&
+                          original_.batch % std::max(1U, sweep.batchMultiple) == 0;
+    const auto& records = store_->steps().records;
+    const bool isKnown =
+        options_.startsWithRun ||
+        std::any_of(records.begin(), records.end(),
+                    [this](const events::StepRecord& step) { return isAt(step, original_); });
+    const std::uint32_t first = firstSweepBatch(sweep.smallestBatch, sweep.largestBatch);
+    if (isOfLengths && isWithin && (isKnown || original_.batch <= first)) {
+      sweep.start = original_;
+    } else if (isOfLengths && first % std::max(1U, sweep.batchMultiple) == 0) {
+      sweep.start = Setting{first, original_.length};
+    }
+  }
+  sweep.knownFixed = tuning::tensorBudget({}, tuning::modelSizesOf(run)).fixed();
+  if (sweep.knownFixed == tuning::kTooManyBytes) sweep.knownFixed = 0;
+}
+
+void SweepRun::interrupt() {
+  if (isRunning()) stop("stopped by the user");
+}
+
+void SweepRun::stop(std::string reason) {
+  if (stopReason_.empty()) stopReason_ = std::move(reason);
+  // The recording takes no note between this state and ended(), which follows.
+  if (session_->state() == Session::State::kEnded && !hasEnded_) return;
+  if (phase_ == Phase::kPlanning && !isPlanned_) {
+    // Nobody waits for the plan: the result is known without it.
+    result_ = planner_->endedWith(std::exchange(pending_, std::nullopt));
+    noteNewest();
+  }
+  finish();
+}
+
+/// Adds the note of the setting that was measured last, once it is known whether it is safe.
+void SweepRun::noteNewest() {
+  if (result_.points.empty() || settings_.size() != result_.points.size() ||
+      noted_ == settings_.size()) {
+    return;
+  }
+  noted_ = settings_.size();
+  settings_.back().safe = result_.points.back().safe;
+  addNote(store_->completeUpToNs(), store_->runningStep(),
+          tuning::noteOf(settings_.size(), settings_.back()));
+}
+
+void SweepRun::onStateChanged() {
+  if (isRunning() && session_->state() == Session::State::kStopping) {
+    return stop("the run was stopped");
+  }
+  proceed();
+}
+
+std::optional<tuning::SweepStep> SweepRun::current() const {
+  return phase_ == Phase::kMeasuring ? next_ : std::nullopt;
+}
+
+void SweepRun::pause() {
+  if (pausesOpen_ > 0 || session_->state() != Session::State::kRunning) return;
+  ++pausesOpen_;
+  session_->request(PauseTraining{});
+}
+
+/// Whether the training has reached the pause. The session is paused as soon as the worker has
+/// answered, while its step goes on, and is tried again with smaller batches if it runs out of
+/// memory.
+bool SweepRun::standsStill() const {
+  if (session_->state() != Session::State::kPaused) return false;
+  const auto& markers = store_->markers();
+  for (auto marker = markers.rbegin(); marker != markers.rend(); ++marker) {
+    if (marker->kind() == events::MarkerKind::Paused) return true;
+    if (marker->kind() == events::MarkerKind::Resumed) return false;
+  }
+  return store_->paused();
+}
+
+void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
+  phase_ = Phase::kPlanning;
+  isPlanned_ = false;
+  pending_ = std::move(measurement);
+  QThreadPool::globalInstance()->start(
+      [to = receiver_, planner = *planner_, measurement = pending_]() mutable {
+        if (to->isGone()) return;
+        if (measurement) planner.record(std::move(*measurement));
+        if (to->isGone()) return;
+        auto next = planner.next();
+        if (to->isGone()) return;
+        auto result = planner.result();
+        to->deliver(
+            std::make_shared<Plan>(Plan{std::move(planner), std::move(next), std::move(result)}));
+      });
+}
+
+void SweepRun::onPlanned(Plan plan) {
+  if (phase_ != Phase::kPlanning) return;
+  planner_ = std::move(plan.planner);
+  pending_.reset();
+  result_ = std::move(plan.result);
+  next_ = std::move(plan.next);
+  // What counts as safe is known to the planner.
+  noteNewest();
+  isPlanned_ = true;
+  emit changed();
+  proceed();
+}
+
+/// Carries out the plan once the training stands still: the cache is emptied between the last step
+/// of one setting and the first of the next.
+void SweepRun::proceed() {
+  if (phase_ != Phase::kPlanning || !isPlanned_) return;
+  // The recording takes no note between this state and ended(), which follows.
+  if (session_->state() == Session::State::kEnded && !hasEnded_) return;
+  if (!isLive() || !next_ || !stopReason_.empty()) return finish();
+  if (session_->state() != Session::State::kPaused) return pause();
+  if (standsStill()) begin();
+}
+
+void SweepRun::begin() {
+  phase_ = Phase::kMeasuring;
+  firstStep_ = 0;
+  markersBefore_ = store_->markers().size();
+  const auto& records = store_->steps().records;
+  const Setting setting = next_->setting;
+  const bool isFirstOfRun =
+      settings_.empty() && std::all_of(records.begin(), records.end(),
+                                       [&](const auto& step) { return isAt(step, setting); });
+  // Nothing larger has left blocks in the cache, and the trace of a run's first steps stays whole.
+  measure(setting, !isFirstOfRun);
+  ++pausesOpen_;
+  session_->request(ResumeTraining{});
+  emit changed();
+}
+
+/// A setting is measured with the accumulation from before the sweep, and one that does not fit
+/// must not end the run.
+void SweepRun::measure(Setting setting, bool emptiesCache) {
+  SetKnobs knobs = knobsAt(setting, originalKnobs_.accumulation);
+  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = false;
+  if (changesPolicy()) knobs.outOfMemory = OutOfMemoryPolicy::kHalve;
+  request(knobs, emptiesCache);
+  if (hasMemory()) session_->request(SetProbeLevel{events::ProbeLevel::Ops, kWarmUpSteps});
+}
+
+/// Sets what was set before the sweep, with another batch and length if `best` is one.
+void SweepRun::restore(std::optional<Setting> best) {
+  const bool keepsProduct = best && originalKnobs_.keepEffectiveBatch;
+  SetKnobs knobs = knobsAt(best.value_or(original_), keepsProduct ? accumulationFor(best->batch)
+                                                                  : originalKnobs_.accumulation);
+  if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = true;
+  if (changesPolicy()) knobs.outOfMemory = originalKnobs_.outOfMemory;
+  request(knobs, true);
+}
+
+/// The accumulation that comes nearest to the effective batch from before the sweep.
+std::uint32_t SweepRun::accumulationFor(std::uint32_t batch) const {
+  const double effective = static_cast<double>(originalKnobs_.batchSize) *
+                           static_cast<double>(originalKnobs_.accumulation);
+  const double nearest = std::round(effective / std::max(batch, 1U));
+  return static_cast<std::uint32_t>(
+      std::clamp(nearest, 1.0, static_cast<double>(kMostAccumulation)));
+}
+
+/// Batch and accumulation are always set together: otherwise a run that keeps its effective batch
+/// would change one of them by what the last measured setting was.
+SetKnobs SweepRun::knobsAt(Setting setting, std::uint32_t accumulation) const {
+  SetKnobs knobs;
+  knobs.batchSize = setting.batch;
+  if (originalKnobs_.accumulation > 0) knobs.accumulation = accumulation;
+  if (setting.length > 1 || store_->knobs().sequenceLength > 1) {
+    knobs.sequenceLength = setting.length;
+  }
+  return knobs;
+}
+
+/// Whether the run does something else than to halve a batch that does not fit.
+bool SweepRun::changesPolicy() const {
+  return originalKnobs_.outOfMemory == OutOfMemoryPolicy::kStop ||
+         originalKnobs_.outOfMemory == OutOfMemoryPolicy::kRetry;
+}
+
+void SweepRun::request(const SetKnobs& knobs, bool emptiesCache) {
+  session_->request(knobs);
+  session_->request(SetProbeLevel{level_, 0});
+  if (hasMemory() && emptiesCache) session_->request(EmptyCache{});
+}
+
+/// After the sweep: pauses or resumes the run as the user wants it, once no such request is open.
+void SweepRun::settlePause() {
+  if (!settles_ || pausesOpen_ > 0) return;
+  settles_ = isLive() && (session_->state() == Session::State::kPaused) != wantsPause_;
+  if (!settles_) return;
+  ++pausesOpen_;
+  if (wantsPause_) {
+    session_->request(PauseTraining{});
+  } else {
+    session_->request(ResumeTraining{});
+  }
+}
+
+void SweepRun::onPauseAnswer(const CommandAnswer& answer) {
+  const bool isPause = std::holds_alternative<PauseTraining>(answer.command);
+  if (pausesOpen_ == 0) {
+    // The user's own.
+    if (answer.accepted) wantsPause_ = isPause;
+    return;
+  }
+  --pausesOpen_;
+  if (answer.accepted) {
+    // The session changes its state after this signal.
+    QMetaObject::invokeMethod(this, &SweepRun::settlePause, Qt::QueuedConnection);
+    return;
+  }
+  settles_ = false;
+  if (!isRunning() || !isLive()) return;
+  stop(std::string("the run could not be ") + (isPause ? "paused: " : "resumed: ") + answer.reason);
+}
+
+void SweepRun::onAnswer(const CommandAnswer& answer) {
+  if (std::holds_alternative<PauseTraining>(answer.command) ||
+      std::holds_alternative<ResumeTraining>(answer.command)) {
+    return onPauseAnswer(answer);
+  }
+  if (!isRunning()) return;
+  const auto* knobs = std::get_if<SetKnobs>(&answer.command);
+  if (phase_ != Phase::kMeasuring || !knobs || knobs->batchSize != next_->setting.batch) return;
+  if (answer.accepted) {
+    firstStep_ = answer.fromStep;
+  } else {
+    stop(tuning::settingText(next_->setting) + " was refused: " + answer.reason);
+  }
+}
+
+/// Whether somebody else has changed batch or length since the setting was measured.
+bool SweepRun::wasSetToSomethingElse() const {
+  const auto& markers = store_->markers();
+  for (std::size_t i = std::min(markersBefore_, markers.size()); i < markers.size(); ++i) {
+    const Setting& wanted = next_->setting;
+    const auto isOther = [&](events::MarkerKind kind, std::uint32_t value) {
+      return markers[i].kind() == kind && markers[i].value_after() != value;
+    };
+    if (isOther(events::MarkerKind::BatchSize, wanted.batch) ||
+        isOther(events::MarkerKind::SequenceLength, wanted.length)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// Whether a step of the current setting ran out of memory. An evaluation has a batch of its own,
+/// and a step before the setting has another.
+bool SweepRun::ranOutOfMemory() const {
+  const auto& markers = store_->markers();
+  for (std::size_t i = std::min(markersBefore_, markers.size()); i < markers.size(); ++i) {
+    if (markers[i].step() >= firstStep_ && store_->isStepOutOfMemory(markers[i])) return true;
+  }
+  return false;
+}
+
+void SweepRun::onReceived() {
+  if (phase_ == Phase::kPlanning) return proceed();
+  if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
+  if (ranOutOfMemory()) return conclude(true);
+  const auto& steps = store_->steps();
+  const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
+  const std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
+  if (isOverdue()) return conclude(false);
+  if (steps.records.empty() || steps.records.back().step() < last) return;
+  const std::size_t index = rowAt(steps.records, last);
+  const bool isLate = steps.records.back().step() >= last + kLateSpans;
+  if (store_->hasQueue() && steps.deviceEndNs[index] < 0 && !isLate) return;
+  conclude(false);
+}
+
+/// Whether the setting takes much longer than any may, and has steps after the warm-up: as where
+/// the system has begun to swap. They are enough then.
+bool SweepRun::isOverdue() const {
+  constexpr double kMuch = 2;
+  const double most = options_.sweep.longestSettingS;
+  if (most <= 0) return false;
+  const std::vector<std::size_t> rows = measuredRows();
+  if (rows.size() <= kWarmUpSteps + 1) return false;
+  const std::int64_t begin = store_->steps().records[rows.front()].begin_ns();
+  return static_cast<double>(store_->completeUpToNs() - begin) > kMuch * most * 1e9;
+}
+
+/// The rows of the setting that is being measured. The first has the past of another setting, so
+/// its exact peak does not count, as in observationsOf(). Rows of other settings are left out: they
+/// are the user's.
+std::vector<std::size_t> SweepRun::measuredRows() const {
+  const auto& records = store_->steps().records;
+  const std::size_t first = rowAt(records, firstStep_);
+  const std::size_t end = std::min(records.size(), first + kWarmUpSteps + options_.measuredSteps);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = first; row < end; ++row) {
+    if (isAt(records[row], next_->setting)) rows.push_back(row);
+  }
+  return rows;
+}
+
+void SweepRun::conclude(bool outOfMemory) {
+  const std::vector<std::size_t> rows = outOfMemory ? std::vector<std::size_t>() : measuredRows();
+  if (!outOfMemory && rows.size() <= kWarmUpSteps) {
+    return stop(tuning::settingText(next_->setting) +
+                (wasSetToSomethingElse()
+                     ? " could not be measured: the run was set to something else meanwhile"
+                     : " could not be measured: the run has no steps at this setting"));
+  }
+  pause();
+  tuning::SweepMeasurement measured = measurementOf(rows, outOfMemory);
+
+  tuning::SweptSetting swept;
+  swept.setting = next_->setting;
+  swept.predicted = next_->driver;
+  swept.reason = next_->reason;
+  swept.outOfMemory = outOfMemory;
+  swept.peakDriver = measured.memory.peakDriver;
+  swept.peakCurrent = measured.memory.peakCurrent;
+  std::vector<double> rates = measured.tokensPerS;
+  if (!rates.empty()) {
+    swept.tokensPerS = analysis::medianOf(rates);
+    swept.lowerQuartile = analysis::percentileOf(rates, 25);
+    swept.upperQuartile = analysis::percentileOf(rates, 75);
+    swept.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
+    measured.memory.stepMs = swept.stepMs;
+  }
+  settings_.push_back(std::move(swept));
+  plan(std::move(measured));
+}
+
+tuning::SweepMeasurement SweepRun::measurementOf(const std::vector<std::size_t>& rows,
+                                                 bool outOfMemory) const {
+  const auto& steps = store_->steps();
+  tuning::SweepMeasurement measured;
+  measured.memory.setting = next_->setting;
+  measured.outOfMemory = outOfMemory;
+  if (outOfMemory) return measured;
+  tuning::Observation& memory = measured.memory;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const events::StepRecord& step = steps.records[rows[i]];
+    memory.peakDriver = std::max(memory.peakDriver, step.peak_driver_bytes());
+    if (i > 0) {
+      memory.exact = step.peak_current_exact() != 0 && (memory.steps == 0 || memory.exact);
+      memory.peakCurrent = std::max(memory.peakCurrent, step.peak_current_bytes());
+      ++memory.steps;
+    }
+    const double rate = steps.tokensPerS.values()[rows[i]];
+    if (i >= kWarmUpSteps && rate > 0) measured.tokensPerS.push_back(rate);
+  }
+  if (!hasMemory()) return measured;
+  for (const analysis::StepEnd& stepEnd : analysis::currentAtStepEnds(*store_)) {
+    if (stepEnd.step < firstStep_ || stepEnd.bytes <= 0) continue;
+    const Setting setting{stepEnd.batchSize, std::max(1U, stepEnd.sequenceLength)};
+    if (setting != memory.setting) continue;
+    const auto bytes = static_cast<std::uint64_t>(stepEnd.bytes);
+    memory.leftAllocated =
+        memory.leftAllocated == 0 ? bytes : std::min(memory.leftAllocated, bytes);
+  }
+  for (tuning::StepTrace& trace : tuning::tracesOf(*store_)) {
+    if (trace.setting == memory.setting) measured.trace = std::move(trace);
+  }
+  return measured;
+}
+
+void SweepRun::onEnded(const RunEnd& end) {
+  hasEnded_ = true;
+  if (!isRunning()) return;
+  if (phase_ == Phase::kMeasuring && (firstStep_ != 0 && ranOutOfMemory())) {
+    stopReason_ = "the run ran out of memory at " + tuning::settingText(next_->setting);
+    return conclude(true);
+  }
+  const std::string where = phase_ == Phase::kMeasuring
+                                ? " while " + tuning::settingText(next_->setting) + " was measured"
+                                : "";
+  stop("the run ended" + where + ": " + end.message);
+}
+
+void SweepRun::finish() {
+  if (stopReason_.empty() && !isLive()) stopReason_ = "the run ended";
+  if (result_.points.empty() && result_.reason.empty()) {
+    result_.reason = "nothing was measured";
+  }
+  if (!stopReason_.empty()) {
+    result_.complete = false;
+    result_.reason += "; " + stopReason_;
+  }
+  phase_ = Phase::kFinished;
+  {
+    // Nobody waits for a plan any more.
+    const std::lock_guard lock(receiver_->mutex);
+    receiver_->sweep = nullptr;
+  }
+  for (const tuning::LeftOutSetting& each : result_.leftOut) {
+    addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(each));
+  }
+  addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(result_));
+  if (isLive()) {
+    const bool usesBest = options_.appliesBest && result_.best;
+    restore(usesBest ? std::optional(result_.best->memory.setting) : std::nullopt);
+    settles_ = true;
+    settlePause();
+  }
+  emit changed();
+  emit finished();
+}
+
+void SweepRun::addNote(std::int64_t timeNs, std::uint32_t step, const std::string& text) {
+  const auto note = makeNote(timeNs, step, text);
+  if (note && !session_->addNote(*note)) unsaved_.push_back(*note);
+}
+
+}  // namespace highwater::run
