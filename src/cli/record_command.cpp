@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
+#include <string>
+#include <utility>
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
@@ -22,7 +23,7 @@
 #include "report/report_text.h"
 #include "run/abort_recovery.h"
 #include "run/recording_output.h"
-#include "session/checkpoint_files.h"
+#include "run/run.h"
 #include "session/option_names.h"
 #include "session/session.h"
 #include "session/worker_launch.h"
@@ -31,6 +32,7 @@
 namespace highwater::cli {
 namespace {
 
+using run::Run;
 using session::Session;
 
 constexpr int kShownLastLines = 10;
@@ -44,117 +46,107 @@ void forgiveClosedOutput() {
   }
 }
 
-/// One recorded run: a session, the sinks, and what is printed about it.
-class RecordRun final : public QObject {
+/// A run that is recorded, those that continue it, and what is printed about them.
+class RecordCommand final : public QObject {
  public:
-  /// `tellName`: the name of the recording was made, so that the user must be told of it.
-  RecordRun(const RecordOptions& options, bool tellName)
+  RecordCommand(const RecordOptions& options, bool tellName)
       : options_(options),
         tellName_(tellName),
-        output_(options.output, options.force),
         progress_(terminalOf(stdout)),
-        session_(options.launch) {
-    session_.addSink(&store_);
-    session_.addSink(&output_);
-    connect(&session_, &Session::stateChanged, this, &RecordRun::onState);
-    connect(&session_, &Session::received, this, &RecordRun::onReceived);
-    connect(&session_, &Session::stalled, this, &RecordRun::onStalled);
-    connect(&session_, &Session::ended, this, &RecordRun::onEnded);
-    connect(&signals_, &StopSignals::stopRequested, this, &RecordRun::onStopRequested);
+        run_(options.launch) {
+    run_.recordTo({.path = options.output, .overwrites = options.force});
+    connect(&run_, &Run::runReplaced, this, &RecordCommand::startOver);
+    connect(&run_, &Run::stateChanged, this, &RecordCommand::onState);
+    connect(&run_, &Run::dataChanged, this, &RecordCommand::onData);
+    connect(&run_, &Run::stalled, this, &RecordCommand::onStalled);
+    connect(&run_, &Run::problem, this, &RecordCommand::fail);
+    connect(&run_, &Run::ended, this, &RecordCommand::onEnded);
+    connect(&run_, &Run::continued, this, [this] {
+      QString text = std::exchange(continuing_, {});
+      printError(text.replace("%1", QString::fromStdString(output())).toStdString());
+    });
+    connect(&signals_, &StopSignals::stopRequested, this, &RecordCommand::onStopRequested);
   }
 
-  int run(run::AbortRecovery& recovery) {
-    elapsed_.start();
-    session_.start();
-    QCoreApplication::exec();
-    findNext(recovery);
-    const int code = conclude();
-    signals_.readPending();  // who stops the run while it is being completed
-    return code;
-  }
-
-  /// The options of the run that continues this one, which has ended; nullopt where nothing is to
-  /// be continued. Prints why, or with what. `firstOutput` is the recording of the first run.
-  [[nodiscard]] std::optional<RecordOptions> next(const std::string& firstOutput) const {
-    if (!whyNotContinued_.empty()) printError("not continued: " + whyNotContinued_);
-    if (!next_ || stopRequested_ || !failure_.empty()) return std::nullopt;
-    RecordOptions next = options_;
-    next.launch = next_->options;
-    const std::string how = next_->fromStep > 0
-                                ? "continuing from step " + std::to_string(next_->fromStep)
-                                : std::string("starting anew");
-    if (next_->startsAgain) {
-      printError(next_->how.toStdString() + "; " + how + " once more");
-      return next;
+  int run() {
+    if (auto started = run_.runWorkload(); !started) {
+      printError(started.error().message);
+      return kExitFailed;
     }
-    next.output = run::continuationName(firstOutput);
-    const auto& steps = store_.steps().records;
-    // The checkpoint may be newer than the last step that was received.
-    const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
-    const std::uint32_t again = last > next_->fromStep ? last - next_->fromStep : 0;
-    printError(how + ", " +
-               knobChangeText(*knobOf(events::MarkerKind::BatchSize), store_.knobs().batchSize,
-                              next_->options.batchSize) +
-               ", recording to " + next.output +
-               (again == 0   ? ""
-                : again == 1 ? "; 1 step is trained again"
-                             : "; " + std::to_string(again) + " steps are trained again"));
-    return next;
+    QCoreApplication::exec();
+    return code_;
   }
 
  private:
-  void onState(Session::State state) {
-    if (state != Session::State::kRunning || output_.begun()) return;
-    if (auto begun = output_.begin(); !begun) {
-      fail(begun.error().message);
-    } else if (tellName_) {
-      print("recording to " + options_.output + '\n');  // not before the worker takes the options
-    }
-    for (const FallbackAcceptance& each : options_.accepted) session_.acceptFallback(each);
+  [[nodiscard]] std::string output() const { return run_.recordingPath().string(); }
+
+  void startOver() {
+    elapsed_.start();
+    progress_ = ProgressPrinter(terminalOf(stdout));
+    seenMarkers_ = 0;
+    deviceSaid_ = hasBegun_ = false;
   }
 
-  void onReceived() {
-    if (session_.state() == Session::State::kEnded) return;
-    if (!deviceSaid_ && store_.hello()) {
-      deviceSaid_ = true;
-      print("device " + report::deviceSentence(store_.hello()->device) + '\n');
+  void onState() {
+    if (hasBegun_ || !run_.recording()) return;
+    hasBegun_ = true;
+    // Not before the worker takes the options.
+    if (std::exchange(tellName_, false)) print("recording to " + output() + '\n');
+    for (const FallbackAcceptance& each : options_.accepted) {
+      (void)run_.acceptFallback(each.op, true, each.reason).ok();
     }
-    if (const std::string error = output_.errorText(); !error.empty()) fail(error);
+  }
+
+  void onData() {
+    if (!run_.live()) return;
+    const analysis::LiveStore& store = run_.store();
+    if (!deviceSaid_ && store.hello()) {
+      deviceSaid_ = true;
+      print("device " + report::deviceSentence(store.hello()->device) + '\n');
+    }
     tellRecoveries();
-    if (store_.steps().records.empty()) return;
+    if (store.steps().records.empty()) return;
     progress_.show(
-        progressOf(store_, options_.launch.steps, std::chrono::milliseconds(elapsed_.elapsed())));
+        progressOf(store, options_.launch.steps, std::chrono::milliseconds(elapsed_.elapsed())));
   }
 
   void tellRecoveries() {
-    const auto& markers = store_.markers();
+    const auto& markers = run_.store().markers();
     for (; seenMarkers_ < markers.size(); ++seenMarkers_) {
       const events::Marker& marker = markers[seenMarkers_];
       if (marker.kind() != events::MarkerKind::Recovered) continue;
       progress_.finish();
       printError("step " + std::to_string(marker.step()) + " ran out of memory; " +
-                 store_.markerText(marker));
+                 run_.store().markerText(marker));
     }
   }
 
-  /// Ends a run that cannot be recorded.
-  void fail(const std::string& message) {
-    if (!failure_.empty()) return;
-    failure_ = message;
-    QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
+  /// Ends a run that cannot be recorded, or not be continued.
+  void fail(const QString& message) {
+    failure_ = message.toStdString();
+    if (run_.live()) return abort();
+    if (continuing_.isEmpty()) return;  // said where it ends
+    printError(failure_);
+    code_ = kExitFailed;
+    quit();
+  }
+
+  void abort() { QMetaObject::invokeMethod(&run_, &Run::abandon, Qt::QueuedConnection); }
+  static void quit() {
+    QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection);
   }
 
   void onStopRequested(int count) {
     stopRequested_ = true;
-    if (session_.state() == Session::State::kEnded) return;
+    if (!run_.live()) return;
     progress_.finish();
-    if (count == 1 && session_.state() != Session::State::kStopping) {
-      printError(session_.state() == Session::State::kStarting
+    if (count == 1 && run_.state() != Session::State::kStopping) {
+      printError(run_.state() == Session::State::kStarting
                      ? "stopping; once more ends the run at once"
                      : "stopping after this step; once more ends the run at once");
-      session_.stop();
+      run_.stop();
     } else {
-      session_.abort();
+      run_.abandon();
     }
   }
 
@@ -162,53 +154,64 @@ class RecordRun final : public QObject {
     progress_.finish();
     if (!options_.endStalled) {
       printError(message.toStdString() + "; Ctrl+C ends the run" +
-                 (output_.begun() ? ", and keeps its recording" : ""));
+                 (run_.recording() ? ", and keeps its recording" : ""));
       return;
     }
     printError(message.toStdString() + "; " + endOfStall());
-    QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
+    abort();
   }
 
   [[nodiscard]] std::string endOfStall() const {
     const auto limits = session::readSupervisionLimits();
     const std::string limit = limits ? std::to_string(limits->silence.count()) : "?";
     const std::string kept =
-        ", and keeps its recording: 'highwater report " + options_.output + "' says what was open";
+        ", and keeps its recording: 'highwater report " + output() + "' says what was open";
     return "--end-stalled ends the run there, after " + limit + " ms without progress" +
-           (output_.begun() ? kept : "") +
+           (run_.recording() ? kept : "") +
            "; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
   }
 
-  void findNext(run::AbortRecovery& recovery) {
-    if (options_.launch.afterAbort != session::AfterAbort::kRestart || !failure_.empty() ||
-        stopRequested_) {
-      return;
+  void onEnded(const RunEnd& end) {
+    continuing_.clear();
+    code_ = conclude(end);
+    signals_.readPending();  // who stops the run while it is being completed
+    if (stopRequested_ || !failure_.empty()) {
+      run_.stop();
+    } else if (const QString why = run_.whyNotContinued(); !why.isEmpty()) {
+      printError("not continued: " + why.toStdString());
     }
-    const std::string name = std::filesystem::path(options_.output).filename().string();
-    auto next = recovery.after(run::AbortRecovery::Ended::of(*session_.end(), options_.launch,
-                                                             store_, QString::fromStdString(name)));
-    if (!next) {
-      whyNotContinued_ = next.error().message;
-    } else {
-      next_ = std::move(*next);
-    }
+    if (!run_.continuesAtOnce()) return quit();
+    continuing_ = continuingText();
   }
 
-  void onEnded() { QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection); }
+  /// With what the run is continued, to which %1 the recording is; said when that has begun.
+  [[nodiscard]] QString continuingText() const {
+    const run::AbortRecovery::Next& next = *run_.continuation();
+    const QString how = next.fromStep > 0
+                            ? QStringLiteral("continuing from step %1").arg(next.fromStep)
+                            : QStringLiteral("starting anew");
+    if (next.startsAgain) return next.how + "; " + how + " once more";
+    const auto& steps = run_.store().steps().records;
+    // The checkpoint may be newer than the last step that was received.
+    const std::uint32_t last = steps.empty() ? 0 : steps.back().step();
+    const std::uint32_t again = last > next.fromStep ? last - next.fromStep : 0;
+    const std::string batch =
+        knobChangeText(*knobOf(events::MarkerKind::BatchSize), run_.store().knobs().batchSize,
+                       next.options.batchSize);
+    return how + ", " + QString::fromStdString(batch) + ", recording to %1" +
+           (again == 0   ? QString()
+            : again == 1 ? QStringLiteral("; 1 step is trained again")
+                         : QStringLiteral("; %1 steps are trained again").arg(again));
+  }
 
-  int conclude() {
+  [[nodiscard]] int conclude(const RunEnd& end) {
     progress_.finish();
-    const RunEnd& end = *session_.end();
-    if (next_ && next_->startsAgain) output_.discard();
-    const auto closed = output_.close();
-    // Said again at the end: only then is it known how much was lost and where the rest is.
-    if (!closed) failure_ = output_.errorText();
-    const bool gone = !closed && closed.error().code == ErrorCode::kNotFound;
-    const bool trained = output_.begun() && !store_.steps().records.empty();
-    if (trained) {
-      print('\n' + report::shortSummary(store_, analysis::summarize(store_), textWidth(stdout)));
+    const analysis::LiveStore& store = run_.store();
+    const std::string recording = run_.recordingLine();
+    if (!recording.empty() && !store.steps().records.empty()) {
+      print('\n' + report::shortSummary(store, analysis::summarize(store), textWidth(stdout)));
     }
-    if (output_.begun() && !gone) print("Recording  " + recordingLine() + '\n');
+    if (!recording.empty()) print("Recording  " + recording + '\n');
     if (!failure_.empty()) {
       printError(failure_);
       return kExitFailed;
@@ -218,13 +221,8 @@ class RecordRun final : public QObject {
     return session::exitCodeFor(end);
   }
 
-  [[nodiscard]] std::string recordingLine() const {
-    const std::uint64_t bytes = output_.fileBytes();
-    return options_.output + (bytes == 0 ? "" : " (" + formatBytes(bytes) + ")");
-  }
-
   void printEnd(const RunEnd& end) const {
-    const QStringList lines = session_.lastLines();
+    const QStringList lines = run_.lastLines();
     const QString message = QString::fromStdString(end.message);
     // The lines of a worker that could not start, signed or not, are usually the message itself.
     const bool allSaid = std::all_of(lines.begin(), lines.end(), [&message](const QString& line) {
@@ -247,52 +245,32 @@ class RecordRun final : public QObject {
   }
 
   const RecordOptions& options_;
-  const bool tellName_;
-  analysis::LiveStore store_;
-  run::RecordingOutput output_;
+  bool tellName_;  ///< the name of the recording was made, so that the user must be told of it
   ProgressPrinter progress_;
   StopSignals signals_;
   QElapsedTimer elapsed_;
   std::size_t seenMarkers_ = 0;
-  bool deviceSaid_ = false, stopRequested_ = false;
-  std::string failure_, whyNotContinued_;
-  std::optional<run::AbortRecovery::Next> next_;
-  Session session_;  // last: on destruction it still uses the sinks above
+  bool deviceSaid_ = false, hasBegun_ = false, stopRequested_ = false;
+  std::string failure_;
+  QString continuing_;  ///< see continuingText(); empty while nothing is to be continued
+  int code_ = kExitFailed;
+  Run run_;
 };
 
 }  // namespace
 
 int runRecord(const RecordOptions& asked) {
   RecordOptions options = asked;
-  const session::LaunchOptions& launch = options.launch;
   const bool named = !options.output.empty();
-  if (!named) options.output = run::newOutputName(launch.trained());
-  warnOfLiftedLimit(launch.device, launch.environment);
+  if (!named) options.output = run::newOutputName(options.launch.trained());
+  warnOfLiftedLimit(options.launch.device, options.launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
   if (auto usable = run::checkOutput(options.output, options.force); !usable) {
     printError(usable.error().message);
     return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
   }
-  if (launch.afterAbort == session::AfterAbort::kRestart) {
-    auto files = session::CheckpointFiles::create();
-    if (!files) {
-      printError(files.error().message);
-      return kExitFailed;
-    }
-    options.launch.checkpoint = *files;
-  }
-  run::AbortRecovery recovery;
-  const std::string firstOutput = options.output;
-  bool tellName = !named;
-  while (true) {
-    RecordRun run(options, tellName);
-    const int code = run.run(recovery);
-    auto next = run.next(firstOutput);
-    if (!next) return code;
-    options = std::move(*next);
-    tellName = false;
-  }
+  return RecordCommand(options, !named).run();
 }
 
 }  // namespace highwater::cli

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
-#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analysis/live_store.h"
 #include "cli/sim_options.h"
@@ -19,8 +21,8 @@
 #include "report/report_sweep.h"
 #include "report/report_text.h"
 #include "report/text_wrap.h"
-#include "run/note.h"
 #include "run/recording_output.h"
+#include "run/run.h"
 #include "run/sweep_run.h"
 #include "session/option_names.h"
 #include "session/session.h"
@@ -28,8 +30,8 @@
 namespace highwater::cli {
 namespace {
 
+using run::Run;
 using run::SweepRun;
-using session::Session;
 using tuning::SweptSetting;
 
 std::string padded(const std::string& text, std::size_t width, bool isLeft = false) {
@@ -49,27 +51,31 @@ std::string lineOf(const std::vector<std::string>& cells) {
   return line;
 }
 
-/// One sweep: a session, its recording, and what is printed about it.
+/// A run that is swept, and what is printed about it.
 class SweepCommand final : public QObject {
  public:
   SweepCommand(const SweepCommandOptions& options, bool tellName)
-      : options_(options),
-        tellName_(tellName),
-        output_(options.output, options.force),
-        session_(options.launch) {
-    session_.addSink(&store_);
-    session_.addSink(&output_);
-    connect(&session_, &Session::stateChanged, this, &SweepCommand::onState);
-    connect(&session_, &Session::received, this, &SweepCommand::onReceived);
-    connect(&session_, &Session::stalled, this, [this](const QString& message) {
+      : options_(options), tellName_(tellName), run_(options.launch) {
+    run_.recordTo({.path = options.output, .overwrites = options.force});
+    connect(&run_, &Run::stateChanged, this, &SweepCommand::onState);
+    connect(&run_, &Run::dataChanged, this, &SweepCommand::sayDevice);
+    connect(&run_, &Run::sweepChanged, this, &SweepCommand::onSweepChanged);
+    connect(&run_, &Run::stalled, this, [this](const QString& message) {
       if (failure_.empty()) printError(message.toStdString() + "; Ctrl+C ends the sweep");
     });
-    connect(&session_, &Session::ended, this, [this] { quitIfOver(); });
+    connect(&run_, &Run::problem, this, &SweepCommand::onProblem);
+    connect(&run_, &Run::ended, this, [this](const RunEnd& end) {
+      end_ = end;
+      quitIfOver();
+    });
     connect(&signals_, &StopSignals::stopRequested, this, &SweepCommand::onStopRequested);
   }
 
   int run() {
-    session_.start();
+    if (auto started = run_.runWorkload(); !started) {
+      printError(started.error().message);
+      return kExitFailed;
+    }
     QCoreApplication::exec();
     return conclude();
   }
@@ -79,21 +85,19 @@ class SweepCommand final : public QObject {
     if (!options_.json) print(text);
   }
 
-  void onState(Session::State state) {
-    if (state != Session::State::kRunning || output_.begun()) return;
-    if (auto begun = output_.begin(); !begun) return fail(begun.error());
+  [[nodiscard]] bool hasMeasured() const {
+    return run_.sweep() && !run_.sweep()->settings().empty();
+  }
+
+  void onState() {
+    if (!run_.recording() || std::exchange(hasBegun_, true)) return;
     if (tellName_) say("recording to " + options_.output + '\n');
-    sweep_ = std::make_unique<SweepRun>(&session_, &store_, options_.sweep);
-    connect(sweep_.get(), &SweepRun::changed, this, &SweepCommand::onChanged);
-    connect(sweep_.get(), &SweepRun::finished, this, &SweepCommand::onFinished);
-    if (auto started = sweep_->start(); !started) {
-      sweep_.reset();
-      return fail(started.error());
-    }
-    if (!sweep_->hasMemory()) {
+    if (auto started = run_.startSweep(options_.sweep); !started) return fail(started.error());
+    const SweepRun& sweep = *run_.sweep();
+    if (!sweep.hasMemory()) {
       say("the CPU has no device memory: only throughput is compared\n");
-    } else if (sweep_->limitBytes() > 0) {
-      say("no setting may exceed " + formatBytes(sweep_->limitBytes()) +
+    } else if (sweep.limitBytes() > 0) {
+      say("no setting may exceed " + formatBytes(sweep.limitBytes()) +
           " of driver memory: the recommended maximum less the reserve\n");
     } else {
       say("the recommended maximum of this device is unknown: no limit is kept\n");
@@ -101,45 +105,33 @@ class SweepCommand final : public QObject {
     say('\n' + lineOf(report::sweepHeadings()) + "  why\n");
   }
 
-  void onReceived() {
-    if (session_.state() == Session::State::kEnded) return;
-    if (!deviceSaid_ && store_.hello()) {
-      deviceSaid_ = true;
-      say("device " + report::deviceSentence(store_.hello()->device) + '\n');
-    }
-    if (const std::string error = output_.errorText(); !error.empty()) fail(failure(error));
+  void sayDevice() {
+    const auto& hello = run_.store().hello();
+    if (!run_.live() || !hello || std::exchange(deviceSaid_, true)) return;
+    say("device " + report::deviceSentence(hello->device) + '\n');
+  }
+
+  void sayRow(std::size_t number, const SweptSetting& row) const {
+    const std::string line = lineOf(report::sweepCells(number, row)) + "  ";
+    say(report::hangingText(line, report::sweepReason(row), kReasonHang, textWidth(stdout)));
   }
 
   /// Prints the settings that are complete: whether one is safe is known with the next plan.
-  void onChanged() {
-    if (!sweep_) return;
-    const std::size_t complete =
-        std::min(sweep_->settings().size(), sweep_->result().points.size());
-    for (; printed_ < complete; ++printed_) {
-      const SweptSetting& each = sweep_->settings()[printed_];
-      const std::string line = lineOf(report::sweepCells(printed_ + 1, each)) + "  ";
-      say(report::hangingText(line, report::sweepReason(each), kReasonHang, textWidth(stdout)));
+  void onSweepChanged() {
+    const SweepRun* sweep = run_.sweep();
+    if (!sweep) return;
+    const std::size_t complete = std::min(sweep->settings().size(), sweep->result().points.size());
+    for (; printed_ < complete; ++printed_) sayRow(printed_ + 1, sweep->settings()[printed_]);
+    if (sweep->isRunning() || std::exchange(isOver_, true)) return;
+    for (const tuning::LeftOutSetting& each : sweep->result().leftOut) {
+      sayRow(0, tuning::rowOf(each));
     }
-  }
-
-  void sayLeftOut() {
-    for (const tuning::LeftOutSetting& each : sweep_->result().leftOut) {
-      const SweptSetting row = tuning::rowOf(each);
-      const std::string line = lineOf(report::sweepCells(0, row)) + "  ";
-      say(report::hangingText(line, report::sweepReason(row), kReasonHang, textWidth(stdout)));
-    }
-  }
-
-  void onFinished() {
-    onChanged();
-    sayLeftOut();
-    if (session_.state() == Session::State::kEnded) return quitIfOver();
-    session_.stop();
+    if (!run_.live()) return quitIfOver();
+    run_.stop();
   }
 
   void quitIfOver() {
-    const bool sweeps = sweep_ && sweep_->isRunning();
-    if (session_.state() != Session::State::kEnded || sweeps) return;
+    if (run_.live() || run_.sweeps()) return;
     QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection);
   }
 
@@ -147,51 +139,55 @@ class SweepCommand final : public QObject {
     if (!failure_.empty()) return;
     failure_ = error.message;
     failureCode_ = error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-    QMetaObject::invokeMethod(&session_, &Session::abort, Qt::QueuedConnection);
+    if (!hasMeasured()) run_.dropRecording();
+    QMetaObject::invokeMethod(&run_, &Run::abandon, Qt::QueuedConnection);
+  }
+
+  void onProblem(const QString& message) {
+    const std::string problem = message.toStdString();
+    if (run_.live()) return fail(failure(problem));
+    // That of the recording is said at the end.
+    if (problem != run_.recordingProblem()) printError(problem);
   }
 
   void onStopRequested(int count) {
     interrupted_ = true;
-    if (count > 1 || !sweep_ || !sweep_->isRunning()) {
-      session_.abort();
-      return;
-    }
+    if (count > 1 || !run_.sweeps()) return run_.abandon();
     printError("stopping, and keeping what was measured; once more ends the run at once");
     // A step of a large batch may take long, and nobody needs its end.
-    QTimer::singleShot(run::kSweepStopGrace, &session_, [this] { session_.abort(); });
-    sweep_->interrupt();
+    QTimer::singleShot(run::kSweepStopGrace, &run_, &Run::abandon);
+    run_.stopSweep();
   }
 
   int conclude() {
-    const bool measured = sweep_ && !sweep_->settings().empty();
-    if (!measured && !failure_.empty()) output_.discard();
-    const auto closed = output_.close();
-    if (!closed && failure_.empty()) fail(failure(output_.errorText()));
-    if (output_.begun() && sweep_) keepNotes();
-    if (sweep_ && options_.json) printJson();
-    if (sweep_ && !options_.json) {
-      const auto& result = sweep_->result();
+    if (failure_.empty()) failure_ = run_.recordingProblem();
+    const SweepRun* sweep = run_.sweep();
+    if (sweep && options_.json) printJson(*sweep);
+    if (sweep && !options_.json) {
+      const auto& result = sweep->result();
       const std::string first =
           result.best
               ? "Recommended  " + tuning::shortSettingText(result.best->memory.setting) + ": "
               : "Recommended  nothing: ";
       print('\n' + report::hangingText(first, result.reason, kSummaryHang, textWidth(stdout)));
-      print("Recording    " + options_.output + '\n');
+      if (const std::string line = run_.recordingLine(); !line.empty()) {
+        print("Recording    " + line + '\n');
+      }
     }
     if (!failure_.empty()) {
       printError(failure_);
       return failureCode_;
     }
-    if (!sweep_ && interrupted_) {
+    if (!sweep && interrupted_) {
       printError("interrupted before the first setting was measured; nothing was recorded");
       return kExitEndedEarly;
     }
-    if (!sweep_) {
-      printError(session::withOptionNames(session_.end()->message, options_.launch.environment));
-      return session::exitCodeFor(*session_.end());
+    if (!sweep) {
+      printError(session::withOptionNames(end_.message, options_.launch.environment));
+      return session::exitCodeFor(end_);
     }
     if (interrupted_) {
-      const std::size_t count = sweep_->settings().size();
+      const std::size_t count = sweep->settings().size();
       printError("interrupted: " +
                  (count == 0   ? std::string("no setting was")
                   : count == 1 ? std::string("1 setting was")
@@ -200,48 +196,38 @@ class SweepCommand final : public QObject {
                  (count == 0 ? "" : " and what was measured"));
       return kExitEndedEarly;
     }
-    if (!sweep_->stopReason().empty()) {
-      printError(session::withOptionNames(sweep_->stopReason(), options_.launch.environment));
-      return measured ? kExitEndedEarly : kExitFailed;
+    if (!sweep->stopReason().empty()) {
+      printError(session::withOptionNames(sweep->stopReason(), options_.launch.environment));
+      return hasMeasured() ? kExitEndedEarly : kExitFailed;
     }
-    if (!sweep_->result().best) {
-      printError("no setting is recommended: " + sweep_->result().reason);
+    if (!sweep->result().best) {
+      printError("no setting is recommended: " + sweep->result().reason);
       return kExitFailed;
     }
     return kExitDone;
   }
 
-  /// The run may have ended before the sweep could add its notes.
-  void keepNotes() const {
-    for (const Note& note : sweep_->unsavedNotes()) {
-      if (auto kept = run::appendNote(options_.output, note); !kept) {
-        printError("the recording does not have the result: " + kept.error().message);
-        return;
-      }
-    }
-  }
-
-  void printJson() const {
+  void printJson(const SweepRun& sweep) const {
     QJsonArray settings;
-    for (const SweptSetting& each : sweep_->settings()) settings.append(report::sweptJson(each));
-    const tuning::SweepResult& result = sweep_->result();
+    for (const SweptSetting& each : sweep.settings()) settings.append(report::sweptJson(each));
+    const tuning::SweepResult& result = sweep.result();
     QJsonArray leftOut;
     for (const tuning::LeftOutSetting& each : result.leftOut) {
       leftOut.append(report::leftOutJson(tuning::rowOf(each)));
     }
     QJsonObject object{
         {"schema", 1},
-        {"device_memory", sweep_->hasMemory()},
-        {"limit", sweep_->limitBytes() > 0 ? QJsonValue(static_cast<qint64>(sweep_->limitBytes()))
-                                           : QJsonValue()},
+        {"device_memory", sweep.hasMemory()},
+        {"limit", sweep.limitBytes() > 0 ? QJsonValue(static_cast<qint64>(sweep.limitBytes()))
+                                         : QJsonValue()},
         {"settings", settings},
         {"left_out", leftOut},
         {"complete", result.complete},
         {"recommended",
          result.best ? report::settingJson(result.best->memory.setting) : QJsonValue()},
         {"reason", QString::fromStdString(result.reason)},
-        {"stopped", sweep_->stopReason().empty() ? QJsonValue()
-                                                 : QString::fromStdString(sweep_->stopReason())},
+        {"stopped",
+         sweep.stopReason().empty() ? QJsonValue() : QString::fromStdString(sweep.stopReason())},
         {"recording", QString::fromStdString(options_.output)}};
     print(QJsonDocument(object).toJson().toStdString());
   }
@@ -250,15 +236,13 @@ class SweepCommand final : public QObject {
 
   const SweepCommandOptions& options_;
   const bool tellName_;
-  analysis::LiveStore store_;
-  run::RecordingOutput output_;
   StopSignals signals_;
-  bool deviceSaid_ = false, interrupted_ = false;
+  bool deviceSaid_ = false, hasBegun_ = false, isOver_ = false, interrupted_ = false;
   std::size_t printed_ = 0;
   std::string failure_;
   int failureCode_ = kExitFailed;
-  Session session_;  // on destruction it still uses the sinks above
-  std::unique_ptr<SweepRun> sweep_;
+  RunEnd end_;
+  Run run_;
 };
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <system_error>
 
 #include "core/option_values.h"
-#include "core/units.h"
 #include "store/recording_file.h"
 #include "store/writer_lock.h"
 #include "wire/codec.h"
@@ -105,9 +104,6 @@ std::string continuationName(const fs::path& output) {
   return name.string();
 }
 
-RecordingOutput::RecordingOutput(fs::path path, bool force)
-    : path_(std::move(path)), force_(force) {}
-
 void RecordingOutput::take(std::span<const std::uint8_t> frame, const Message& message) {
   if (writer_) {
     writer_->take(frame, message);
@@ -123,7 +119,7 @@ void RecordingOutput::take(std::span<const std::uint8_t> frame, const Message& m
 
 Result<void> RecordingOutput::begin() {
   if (overflowed_) return failure("the worker sent more than 64 MiB before its training began");
-  auto writer = store::RecordingWriter::create(path_, {.overwrite = force_});
+  auto writer = store::RecordingWriter::create(target_.path, {.overwrite = target_.overwrites});
   if (!writer) return writer.error();
   writer_ = std::move(*writer);
   for (const auto& frame : kept_) {
@@ -145,14 +141,6 @@ Result<void> RecordingOutput::close() {
 void RecordingOutput::discard() {
   if (writer_) writer_->discard();
   writer_.reset();
-}
-
-std::string RecordingOutput::line() const {
-  std::error_code ignored;
-  const std::string path = path_.string();
-  if (!fs::exists(path_, ignored)) return "none: there is no file " + path + " any more";
-  const std::string size = path + " (" + formatBytes(fileBytes()) + ')';
-  return errorText().empty() ? size : size + ", which lacks the end of the run";
 }
 
 std::uint64_t RecordingOutput::fileBytes() const {

@@ -1,8 +1,12 @@
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/message_sink.h"
@@ -24,12 +28,24 @@ namespace highwater::run {
 /// "run.highwater", or the next number whose name no file has.
 [[nodiscard]] std::string continuationName(const std::filesystem::path& output);
 
-/// Writes a run's messages to a recording that is created only when training has started. Messages
-/// that come before are kept in memory, so that a run which never starts (a bad data file, no such
-/// device) neither leaves nor overwrites a file.
+/// The file of a recording.
+struct RecordingTarget {
+  enum class Begins : std::uint8_t { kAtOnce, kWithTraining };
+
+  std::filesystem::path path;
+  bool overwrites = false;
+  /// When the file is made. With the training: a run which never trains (a bad data file, no such
+  /// device) neither leaves nor overwrites a file.
+  Begins begins = Begins::kWithTraining;
+};
+
+/// Writes a run's messages to a recording that is created by begin(). Messages that come before are
+/// kept in memory.
 class RecordingOutput final : public MessageSink {
  public:
-  RecordingOutput(std::filesystem::path path, bool force);
+  explicit RecordingOutput(RecordingTarget target) : target_(std::move(target)) {}
+
+  [[nodiscard]] const RecordingTarget& target() const { return target_; }
 
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
@@ -45,14 +61,11 @@ class RecordingOutput final : public MessageSink {
   /// Removes the recording, of a run that never began; an old file stays. Does nothing without
   /// begin().
   void discard();
-  /// The recording for the summary of a run: its path and size, and whether it is whole.
-  [[nodiscard]] std::string line() const;
   /// Size in bytes of the recording and its write-ahead log (WAL); 0 before begin().
   [[nodiscard]] std::uint64_t fileBytes() const;
 
  private:
-  std::filesystem::path path_;
-  bool force_;
+  RecordingTarget target_;
   bool overflowed_ = false;
   std::size_t keptBytes_ = 0;
   std::vector<std::vector<std::uint8_t>> kept_;

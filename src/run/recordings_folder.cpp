@@ -1,8 +1,10 @@
 #include "run/recordings_folder.h"
 
+#include <QDateTime>
 #include <QDir>
 #include <QFileInfo>
 #include <QStandardPaths>
+#include <system_error>
 
 #include "run/tr.h"
 
@@ -30,6 +32,24 @@ QString freeRecordingName(const QString& stem) {
     name = QStringLiteral("%1-%2").arg(stem).arg(++number, 2, 10, QLatin1Char('0'));
   } while (QFileInfo::exists(recordingFile(name)));
   return name;
+}
+
+Result<std::filesystem::path> newRecordingPath(const QString& name, Naming naming) {
+  const QString folder = recordingsFolder();
+  if (!QDir().mkpath(folder)) {
+    return Error{ErrorCode::kNoPermission,
+                 "the folder for recordings cannot be made: " + folder.toStdString()};
+  }
+  QString stem = name;
+  if (naming == Naming::kWithTime) {
+    stem += QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
+  }
+  std::filesystem::path path(recordingFile(stem).toStdString());
+  std::error_code error;  // where it cannot tell, RecordingWriter will
+  for (int i = 2; std::filesystem::exists(path, error); ++i) {
+    path = recordingFile(QStringLiteral("%1-%2").arg(stem).arg(i)).toStdString();
+  }
+  return path;
 }
 
 QString problemWithRecordingName(const QString& name, const QString& folder) {

@@ -1,13 +1,12 @@
 #include "run/run.h"
 
-#include <QDateTime>
-#include <QDir>
 #include <QThreadPool>
 #include <QTimer>
 #include <system_error>
 
 #include "core/knobs.h"
 #include "core/names.h"
+#include "core/units.h"
 #include "run/fallback_acceptance.h"
 #include "run/note.h"
 #include "run/recording_loader.h"
@@ -49,24 +48,6 @@ std::uint64_t bytesOf(const fs::path& path) {
 
 }  // namespace
 
-Result<fs::path> newRecordingPath(const QString& name, Naming naming) {
-  const QString folder = recordingsFolder();
-  if (!QDir().mkpath(folder)) {
-    return Error{ErrorCode::kNoPermission,
-                 "the folder for recordings cannot be made: " + folder.toStdString()};
-  }
-  QString stem = name;
-  if (naming == Naming::kWithTime) {
-    stem += QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss"));
-  }
-  fs::path path(recordingFile(stem).toStdString());
-  std::error_code error;  // where it cannot tell, RecordingWriter will
-  for (int i = 2; fs::exists(path, error); ++i) {
-    path = recordingFile(QStringLiteral("%1-%2").arg(stem).arg(i)).toStdString();
-  }
-  return path;
-}
-
 Run::Run(session::LaunchOptions options, QObject* parent)
     : QObject(parent), options_(std::move(options)) {
   followTimer_.setInterval(kFollowMs);
@@ -77,13 +58,22 @@ Run::~Run() {
   abandon();
 }
 
-Result<void> Run::run() {
+void Run::recordTo(RecordingTarget target) {
+  firstFile_ = target.path;
+  target_ = std::move(target);
+}
+
+Result<void> Run::runWorkload() {
   session::LaunchOptions options = options_;
   if (!live()) {
     checkpoint_.reset();
     recovery_ = {};
     before_.reset();
-    if (auto files = session::CheckpointFiles::create(); files) checkpoint_ = *files;
+    if (!target_ || options.afterAbort == session::AfterAbort::kRestart) {
+      auto files = session::CheckpointFiles::create();
+      if (!files && target_) return files.error();
+      if (files) checkpoint_ = *files;
+    }
     options.checkpoint = checkpoint_;
   }
   return launch(options);
@@ -115,8 +105,9 @@ Result<void> Run::continueRun() {
   if (!continuation_) {
     return failure("there is no run to continue");
   }
-  const Continuation next = *continuation_;
+  const AbortRecovery::Next next = *continuation_;
   const QString how = continuedHow_;
+  if (target_ && !next.startsAgain) target_->path = continuationName(firstFile_);
   auto started = launch(next.options);
   if (started) emit continued(how);
   return started;
@@ -157,10 +148,10 @@ void Run::findRestart(const RunEnd& end) {
       launched_, *store_.run(), store_.knobs(), store_.runningStep(), continues(what));
   options.probeLevel = store_.probeLevel();
   if (step == 0) options.continues.clear();
-  before_ = Continuation{options, step};
+  before_ = AbortRecovery::Next{.options = options, .fromStep = step, .how = what};
   putRestartSettings(options, inUse, wanted);
   if (wanted.device == "cpu") options.memoryFraction = 0;
-  continuation_ = Continuation{options, step};
+  continuation_ = AbortRecovery::Next{.options = options, .fromStep = step, .how = what};
   continuedHow_ = step > 0 ? tr("Continued from step %1: %2").arg(step).arg(what)
                            : tr("Started anew, as no step was trained: %1").arg(what);
   continuesAtOnce_ = true;
@@ -171,13 +162,12 @@ void Run::findRecovery(const RunEnd& end) {
       recovery_.after(AbortRecovery::Ended::of(end, launched_, store_, continues({})));
   if (!next) whyNotContinued_ = QString::fromStdString(next.error().message);
   if (!next || !*next) return;
-  const AbortRecovery::Next& found = **next;
-  continuation_ = Continuation{found.options, found.fromStep};
+  const AbortRecovery::Next& found = continuation_.emplace(**next);
   continuedHow_ = found.fromStep > 0
                       ? tr("Continued from step %1: %2").arg(found.fromStep).arg(found.how)
                       : tr("Started anew: %1").arg(found.how);
   continuesAtOnce_ = options_.afterAbort == session::AfterAbort::kRestart;
-  keepsRecording_ = !found.startsAgain;
+  if (found.startsAgain) dropRecording();
 }
 
 Result<void> Run::runScript(const session::ScriptOptions& script, const QString& name) {
@@ -196,31 +186,31 @@ Result<void> Run::begin(const QString& program, const QString& name,
   if (live()) {
     return failure("a run is going on: stop it before the next");
   }
-  auto path = name.isEmpty() ? newRecordingPath(fileNameFor(program), Naming::kWithTime)
-                             : newRecordingPath(name, Naming::kAsGiven);
-  if (!path) {
-    return path.error();
+  auto target = targetFor(program, name);
+  if (!target) {
+    return target.error();
   }
-  auto writer = store::RecordingWriter::create(*path);
-  if (!writer) {
-    return writer.error();
+  auto output = std::make_unique<RecordingOutput>(*target);
+  if (target->begins == RecordingTarget::Begins::kAtOnce) {
+    if (auto begun = output->begin(); !begun) return begun;
   }
   followTimer_.stop();
   sweep_.reset();
   session_.reset();
   store_.clear();
-  writer_ = std::move(*writer);
+  output_ = std::move(output);
   keepsRecording_ = true;
-  recordingPath_ = *path;
-  writerProblem_.clear();
+  fileIsGone_ = false;
+  recordingPath_ = target->path;
+  outputProblem_.clear();
   condition_ = {};
   restart_.reset();
   continuation_.reset();
   whyNotContinued_.clear();
   session_ = makeSession();
-  session_->addSink(writer_.get());
+  session_->addSink(output_.get());
   session_->addSink(&store_);
-  connect(session_.get(), &Session::stateChanged, this, &Run::stateChanged);
+  connect(session_.get(), &Session::stateChanged, this, &Run::onState);
   connect(session_.get(), &Session::commandAnswered, this, &Run::commandAnswered);
   connect(session_.get(), &Session::linePrinted, this, &Run::linePrinted);
   connect(session_.get(), &Session::openLineChanged, this, &Run::openLineChanged);
@@ -229,14 +219,33 @@ Result<void> Run::begin(const QString& program, const QString& name,
   connect(session_.get(), &Session::ended, this, &Run::finish);
   connect(session_.get(), &Session::programEnded, this, &Run::scriptEnded);
   connect(session_.get(), &Session::received, this, [this] {
-    if (writerProblem_.isEmpty()) {
-      tellWriterProblem();
+    if (outputProblem_.empty()) {
+      tellOutputProblem();
     }
     emit dataChanged();
   });
   emit runReplaced();
   session_->start();
   return {};
+}
+
+/// Where the recording of a run of `program` goes; `name` is the user's, if there is one.
+Result<RecordingTarget> Run::targetFor(const QString& program, const QString& name) const {
+  if (target_) return *target_;
+  auto path = name.isEmpty() ? newRecordingPath(fileNameFor(program), Naming::kWithTime)
+                             : newRecordingPath(name, Naming::kAsGiven);
+  if (!path) return path.error();
+  return RecordingTarget{.path = *path, .begins = RecordingTarget::Begins::kAtOnce};
+}
+
+void Run::onState(Session::State state) {
+  if (state == Session::State::kRunning && !output_->begun()) {
+    if (auto begun = output_->begin(); !begun) {
+      outputProblem_ = begun.error().message;
+      emit problem(QString::fromStdString(outputProblem_));
+    }
+  }
+  emit stateChanged();
 }
 
 Result<void> Run::open(const fs::path& path) {
@@ -320,7 +329,7 @@ void Run::readOn() {
 }
 
 Result<void> Run::saveAs(const fs::path& path) const {
-  if (recordingPath_.empty() || writer_) {
+  if (recordingPath_.empty() || output_) {
     return failure("there is no finished recording to save");
   }
   std::error_code error;
@@ -361,7 +370,7 @@ void Run::pauseOrResume() {
 void Run::stop() {
   restart_.reset();
   continuesAtOnce_ = false;
-  if (!session_) {
+  if (!live()) {
     return;
   }
   if (session_->state() != Session::State::kStopping) stopping_.start();
@@ -427,6 +436,7 @@ void Run::stopSweep() {
 
 void Run::keepSweep() {
   for (const Note& note : sweep_->unsavedNotes()) {
+    if (recordingPath_.empty()) break;
     if (auto kept = appendNote(recordingPath_, note, runId()); !kept) {
       emit problem(tr("The recording does not have the result of the sweep: %1")
                        .arg(QString::fromStdString(kept.error().message)));
@@ -507,7 +517,7 @@ void Run::abandon() {
   if (live()) {
     session_->abort();
   }
-  closeWriter();
+  closeOutput();
 }
 
 std::optional<RunId> Run::runId() const {
@@ -526,6 +536,14 @@ std::optional<session::ProcessExit> Run::scriptExit() const {
   return script_ && session_ ? session_->programExit() : std::nullopt;
 }
 
+qint64 Run::scriptProcessId() const {
+  return script_ && session_ ? session_->workerProcessId() : 0;
+}
+
+qint64 Run::processLeftBehind() const {
+  return session_ ? session_->processLeftBehind() : 0;
+}
+
 void Run::signalScript(int signal) const {
   if (session_) {
     session_->signalProgram(signal);
@@ -537,39 +555,51 @@ bool Run::showsFile() const {
 }
 
 std::uint64_t Run::recordingBytes() const {
-  return writer_ ? writer_->bytesWritten() : closedBytes_;
+  return output_ ? output_->fileBytes() : closedBytes_;
 }
 
 QStringList Run::lastLines() const {
   return session_ ? session_->lastLines() : QStringList();
 }
 
-void Run::tellWriterProblem() {
-  const QString text = writer_ ? QString::fromStdString(writer_->errorText()) : QString();
-  if (text != writerProblem_) {
-    writerProblem_ = text;
-    emit problem(text);
+std::string Run::recordingLine() const {
+  if (recordingPath_.empty()) return {};
+  const std::string path = recordingPath_.string();
+  std::error_code ignored;
+  if (fileIsGone_) {
+    return fs::exists(recordingPath_, ignored) ? "none: " + path + " is another file by now"
+                                               : "none: there is no file " + path + " any more";
   }
+  const std::string size = path + " (" + formatBytes(closedBytes_) + ')';
+  return outputProblem_.empty() ? size : size + ", which lacks the end of the run";
 }
 
-void Run::closeWriter() {
-  if (!writer_) {
+void Run::tellOutputProblem() {
+  const std::string problemNow = output_ ? output_->errorText() : std::string();
+  if (problemNow == outputProblem_) return;
+  outputProblem_ = problemNow;
+  emit problem(QString::fromStdString(problemNow));
+}
+
+void Run::closeOutput() {
+  if (!output_) {
     return;
   }
-  if (!store_.hello() || !keepsRecording_) {
-    writer_->discard();  // no step began: there is nothing to keep
+  if (!output_->begun() || !store_.hello() || !keepsRecording_) {
+    output_->discard();  // no step began: there is nothing to keep
     recordingPath_.clear();
-  } else if (!writer_->close()) {
-    tellWriterProblem();  // now it is known how much was lost, and where the rest is
+  } else if (auto closed = output_->close(); !closed) {
+    fileIsGone_ = closed.error().code == ErrorCode::kNotFound;
+    tellOutputProblem();  // now it is known how much was lost, and where the rest is
   }
-  writer_.reset();
+  output_.reset();
   closedBytes_ = bytesOf(recordingPath_);
 }
 
 void Run::finish(const RunEnd& end) {
   continuesAtOnce_ = false;
   findContinuation(end);
-  closeWriter();
+  closeOutput();
   emit stateChanged();
   emit dataChanged();
   emit ended(end);

@@ -12,16 +12,17 @@
 #include "core/restart_settings.h"
 #include "run/abort_recovery.h"
 #include "run/recording_loader.h"
+#include "run/recording_output.h"
 #include "run/run_id.h"
 #include "run/sweep_run.h"
 #include "session/script_process.h"
 #include "session/session.h"
-#include "store/recording_writer.h"
 
 namespace highwater::run {
 
-/// The run that the window shows: live, with a worker and a recording, or opened from a file. Owns
-/// the store that everything on screen is drawn from.
+/// The run of the window or of a command: live, with a worker or the user's program and a
+/// recording, or opened from a file. Owns the store that everything on screen is drawn from, and
+/// decides what happens after an abort.
 class Run final : public QObject {
   Q_OBJECT
 
@@ -38,21 +39,27 @@ class Run final : public QObject {
   /// The options of the next run.
   [[nodiscard]] session::LaunchOptions& options() { return options_; }
 
-  /// Starts a worker and its recording. Errors: kFailed while a run is live; kNoPermission and
-  /// those of RecordingWriter::create() if the recording cannot be created.
-  [[nodiscard]] Result<void> run();
+  /// For a command, before its run: its recording becomes `target`, and that of a run which
+  /// continues it has continuationName(). Without this a recording lies in the recordings folder,
+  /// and a worker always keeps a checkpoint, for restart().
+  void recordTo(RecordingTarget target);
+
+  /// Starts a worker and its recording. Errors: kFailed while a run is live; those of
+  /// RecordingOutput::begin() for a recording that begins at once, and of CheckpointFiles::create()
+  /// where a command needs a checkpoint.
+  [[nodiscard]] Result<void> runWorkload();
   /// Ends the worker of the live run and starts another one with these settings, which continues
   /// the training where it was, in a recording of its own. The next runs have them too. Errors:
   /// kFailed where no worker of this window trains, or it keeps no checkpoint.
   [[nodiscard]] Result<void> restart(const RestartSettings& settings);
-  /// A worker that can continue the training of the run that has ended.
-  struct Continuation {
-    session::LaunchOptions options;
-    std::uint32_t fromStep = 0;  ///< 0: it begins anew
-  };
   /// How the run that has ended can be continued: after an abort with half of the batch, and after
   /// a restart that failed with the settings of before. nullopt for any other end.
-  [[nodiscard]] const std::optional<Continuation>& continuation() const { return continuation_; }
+  [[nodiscard]] const std::optional<AbortRecovery::Next>& continuation() const {
+    return continuation_;
+  }
+  /// Whether the run that has ended will be continued without being asked, unless stop() is called
+  /// before the event loop is entered.
+  [[nodiscard]] bool continuesAtOnce() const { return continuesAtOnce_; }
   /// Why the run that was aborted cannot be continued; empty for any other end.
   [[nodiscard]] QString whyNotContinued() const { return whyNotContinued_; }
   /// Starts the worker of continuation() and its recording. Errors: those of run(), and kFailed
@@ -62,7 +69,11 @@ class Run final : public QObject {
   /// program and the time if that is empty. Errors: those of run() and session::checkScript().
   [[nodiscard]] Result<void> runScript(const session::ScriptOptions& script, const QString& name);
   /// Whether that program runs.
-  [[nodiscard]] bool scriptRuns() const { return script_ && session_ && !scriptExit(); }
+  [[nodiscard]] bool scriptRuns() const { return script_ && session_ && session_->programRuns(); }
+  /// The id of that program's process until it trains; 0 without one.
+  [[nodiscard]] qint64 scriptProcessId() const;
+  /// The id of a process that it has left behind; 0: none.
+  [[nodiscard]] qint64 processLeftBehind() const;
   /// Sends that program a signal, while it runs.
   void signalScript(int signal) const;
   /// How that program ended; empty while it runs, and where none was started.
@@ -137,9 +148,16 @@ class Run final : public QObject {
   [[nodiscard]] bool live() const;       ///< there is a worker
   [[nodiscard]] bool showsFile() const;  ///< the run was opened from a file
   /// Whether a recording is being written.
-  [[nodiscard]] bool recording() const { return writer_ != nullptr; }
+  [[nodiscard]] bool recording() const { return output_ && output_->begun(); }
   /// The file of the run on screen; empty if there is none.
   [[nodiscard]] std::filesystem::path recordingPath() const { return recordingPath_; }
+  /// The recording of a run that has ended, for its summary: file, size and what it lacks, or
+  /// "none: …" where the file is gone by now. Empty if there was none.
+  [[nodiscard]] std::string recordingLine() const;
+  /// Why the recording of the live run, or of the last one, is not complete; empty if it is.
+  [[nodiscard]] std::string recordingProblem() const { return outputProblem_; }
+  /// Removes the recording of the live run when the run has ended.
+  void dropRecording() { keepsRecording_ = false; }
   /// Which run is on screen; empty without one.
   [[nodiscard]] std::optional<RunId> runId() const;
   /// The condition of the recording that was last opened, such as whether its end is missing.
@@ -181,9 +199,12 @@ class Run final : public QObject {
   void problem(const QString& message);
 
  private:
+  [[nodiscard]] Result<RecordingTarget> targetFor(const QString& program,
+                                                  const QString& name) const;
   [[nodiscard]] Result<void> begin(
       const QString& program, const QString& name,
       const std::function<std::unique_ptr<session::Session>()>& makeSession);
+  void onState(session::Session::State state);
   void finish(const RunEnd& end);
   /// Starts a worker and its recording.
   [[nodiscard]] Result<void> launch(const session::LaunchOptions& options);
@@ -195,11 +216,11 @@ class Run final : public QObject {
   [[nodiscard]] QString continues(const QString& what) const;
   /// Reads what another process has written into the recording on screen.
   void readOn();
-  void closeWriter();
+  void closeOutput();
   /// Appends the notes of a sweep that the run had ended before.
   void keepSweep();
-  /// Emits problem() if the writer has one that has not been told in these words.
-  void tellWriterProblem();
+  /// Emits problem() if the recording has one that has not been told in these words.
+  void tellOutputProblem();
 
   session::LaunchOptions options_;
   session::LaunchOptions launched_;  ///< of the worker that runs or ran last
@@ -207,13 +228,15 @@ class Run final : public QObject {
   AbortRecovery recovery_;
   QElapsedTimer stopping_;                  ///< since the first stop(); not valid before
   std::optional<RestartSettings> restart_;  ///< as soon as the worker has stopped
-  std::optional<Continuation> continuation_;
-  std::optional<Continuation> before_;  ///< the continuation with the settings before a restart
+  std::optional<AbortRecovery::Next> continuation_;
+  std::optional<AbortRecovery::Next> before_;  ///< with the settings from before a restart
   bool continuesAtOnce_ = false;
-  bool keepsRecording_ = true;  ///< false: of a worker that was killed before it began a step
+  bool keepsRecording_ = true;
   QString whyNotContinued_, continuedHow_;
   analysis::LiveStore store_;
-  std::unique_ptr<store::RecordingWriter> writer_;
+  std::optional<RecordingTarget> target_;  ///< of a command's next run
+  std::filesystem::path firstFile_;        ///< of a command's first run
+  std::unique_ptr<RecordingOutput> output_;
   std::unique_ptr<session::Session>
       session_;  ///< declared after its sinks, because it must be destroyed first
   std::unique_ptr<SweepRun> sweep_;  ///< uses session_
@@ -223,13 +246,8 @@ class Run final : public QObject {
   std::shared_ptr<ReadSoFar> soFar_;  ///< of the recording that was opened last
   QTimer followTimer_;                ///< runs while another process writes that
   std::uint64_t closedBytes_ = 0;
-  QString writerProblem_;  ///< as the user has been told, empty if there is none
+  std::string outputProblem_;  ///< as the user has been told, empty if there is none
+  bool fileIsGone_ = false;    ///< what was recorded is not at recordingPath_
 };
-
-/// Whether the name of a recording's file gets the time added.
-enum class Naming { kWithTime, kAsGiven };
-/// Returns a path for a new recording: <application data>/recordings/<name>-<time>.highwater, with
-/// a number where that exists. Creates the folder; kNoPermission if that fails.
-[[nodiscard]] Result<std::filesystem::path> newRecordingPath(const QString& name, Naming naming);
 
 }  // namespace highwater::run

@@ -173,11 +173,8 @@ QString programText(const QStringList& command) {
   return QFileInfo(command.value(0)).fileName();
 }
 
-ScriptProcess::ScriptProcess(ScriptOptions options, Output output, QObject* parent)
-    : QObject(parent),
-      options_(std::move(options)),
-      output_(output),
-      process_(std::make_unique<QProcess>()) {
+ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
+    : QObject(parent), options_(std::move(options)), process_(std::make_unique<QProcess>()) {
   process_->setProcessChannelMode(QProcess::ForwardedChannels);
   process_->setInputChannelMode(QProcess::ForwardedInputChannel);
   if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
@@ -283,7 +280,7 @@ Result<void> ScriptProcess::start() {
     environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }
   process_->setProcessEnvironment(environment);
-  if (output_ == Output::kHeard) {
+  if (options_.isHeard) {
     if (auto heard = hearOutput(); !heard) return heard;
   }
   bool started = false;
@@ -319,10 +316,6 @@ std::string ScriptProcess::whyNotStarted() const {
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {
   return endpoint_->take();
-}
-
-std::string ScriptProcess::whyUnwatched() const {
-  return endpoint_->textOfSign(QStringLiteral("unwatched")).toStdString();
 }
 
 std::string ScriptProcess::disconnectReason() const {

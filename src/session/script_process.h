@@ -24,6 +24,8 @@ struct ScriptOptions {
   bool simulated = false;   ///< "mps" is the simulated device
   QString probeLevel;       ///< off, monitor or ops; empty: monitor
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
+  /// Whether linePrinted() tells what the program prints, besides where it would have gone.
+  bool isHeard = true;
 };
 
 /// What to do where a program finds no MPS, in a build that has the simulated device.
@@ -45,10 +47,7 @@ class ScriptProcess final : public QObject {
   Q_OBJECT
 
  public:
-  /// Whether linePrinted() tells what the program prints, besides where it would have gone.
-  enum class Output { kForwarded, kHeard };
-
-  explicit ScriptProcess(ScriptOptions options, Output output, QObject* parent = nullptr);
+  explicit ScriptProcess(ScriptOptions options, QObject* parent = nullptr);
   ~ScriptProcess() override;
 
   /// Starts the program. Fails with the errors of checkScript(), and kFailed where no socket can be
@@ -60,8 +59,6 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
   /// Why nothing trained, for the user: how far the program's Python processes came.
   [[nodiscard]] std::string whyNothingTrained() const;
-  /// Why a process that trained was not watched, as it said itself; "": none said so.
-  [[nodiscard]] std::string whyUnwatched() const;
   /// What the process that trained did to its connection before its end, for the user, after the
   /// program's name: "replaced itself by another program (exec)". "": nothing that is known.
   [[nodiscard]] std::string disconnectReason() const;
@@ -101,7 +98,6 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] std::string whyNotStarted() const;
 
   ScriptOptions options_;
-  Output output_;
   std::unique_ptr<LocalEndpoint> endpoint_;
   OutputRelay relay_;
   std::unique_ptr<QSocketNotifier> printed_;

@@ -63,7 +63,6 @@ class Session::Private final : public QObject {
   void launch();
   void startScript();
   void onScriptEnded();
-  void noteProgramEnded(ProcessExit exit, std::string disconnectReason);
   void connectTo(UniqueFd socket, std::string token);
   void onMessage(std::span<const std::uint8_t> frame, const Message& message);
   void onHello(const Hello& greeting);
@@ -110,7 +109,6 @@ class Session::Private final : public QObject {
   bool described = false;
   bool startAccepted = false;
   bool connectionOver = false;
-  bool programExpected = false;  ///< see expectProgram()
   bool isStalled = false;
   milliseconds silence{0}, stoppingFor{0};
   std::optional<Activity> activity;  ///< while the run lives
@@ -133,7 +131,7 @@ void Session::Private::start() {
   if (script) {
     startScript();
   } else if (attached) {
-    if (!programExpected) facts.program = QStringLiteral("the attached process");
+    facts.program = QStringLiteral("the attached process");
     connectTo(std::move(attached->socket), std::move(attached->token));
   } else {
     launch();
@@ -184,8 +182,9 @@ void Session::Private::startScript() {
 }
 
 void Session::Private::onScriptEnded() {
-  noteProgramEnded({script->exitCode(), script->signal()}, script->disconnectReason());
-  if (!channel) {
+  facts.exit = {script->exitCode(), script->signal()};
+  facts.disconnectReason = script->disconnectReason();
+  if (!facts.greeted) {
     facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
   }
   emit q->programEnded();
@@ -193,11 +192,6 @@ void Session::Private::onScriptEnded() {
   // A process that the program has left behind may hold the connection open.
   awaitExit();
   concludeIfOver();
-}
-
-void Session::Private::noteProgramEnded(ProcessExit exit, std::string disconnectReason) {
-  facts.exit = exit;
-  facts.disconnectReason = std::move(disconnectReason);
 }
 
 void Session::Private::connectTo(UniqueFd socket, std::string token) {
@@ -244,7 +238,7 @@ void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Mess
 void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
-  if (attached && !programExpected) {
+  if (attached) {
     facts.program = QStringLiteral("process %1").arg(greeting.processId);
   }
   // If this cannot be sent, the connection ends, and its end tells more than the error.
@@ -377,9 +371,9 @@ void Session::Private::endStall() {
   emit q->stallEnded();
 }
 
-/// The user's program, started by the session or by its caller, has not ended yet.
+/// The user's program has started, and has not ended yet.
 bool Session::Private::programRuns() const {
-  return script ? !script->hasEnded() : programExpected && !facts.exit;
+  return script && !facts.notStarted && !script->hasEnded();
 }
 
 /// The worker has sent its last message: its process must end within kExitGrace.
@@ -446,20 +440,7 @@ Session::Session(AttachedConnection connection, LaunchOptions options, QObject* 
 Session::Session(ScriptOptions script, QObject* parent) : Session(LaunchOptions{}, parent) {
   d_->facts.program = programText(script.command);
   d_->facts.isScript = true;
-  d_->script = std::make_unique<ScriptProcess>(std::move(script), ScriptProcess::Output::kHeard);
-}
-
-void Session::expectProgram(const QString& program) {
-  d_->facts.program = program;
-  d_->facts.isScript = true;
-  d_->programExpected = true;
-}
-
-void Session::programHasEnded(ProcessExit exit, const std::string& disconnectReason) {
-  if (d_->machine.state() == State::kEnded) return;
-  d_->noteProgramEnded(exit, disconnectReason);
-  d_->awaitExit();
-  d_->concludeIfOver();
+  d_->script = std::make_unique<ScriptProcess>(std::move(script));
 }
 
 Session::~Session() {
@@ -539,6 +520,14 @@ void Session::killProgram() {
 
 const std::optional<ProcessExit>& Session::programExit() const {
   return d_->facts.exit;
+}
+
+bool Session::programRuns() const {
+  return d_->programRuns();
+}
+
+qint64 Session::processLeftBehind() const {
+  return d_->script && d_->script->hasEnded() ? d_->script->leftBehind() : 0;
 }
 
 qint64 Session::workerProcessId() const {

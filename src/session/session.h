@@ -72,14 +72,6 @@ class Session final : public QObject {
   explicit Session(ScriptOptions script, QObject* parent = nullptr);
   ~Session() override;  ///< abort()
 
-  /// Tells an attached session before start() that the process belongs to the user's program, which
-  /// the caller has started and calls `program`. The run then ends when programHasEnded() was
-  /// called.
-  void expectProgram(const QString& program);
-  /// The user's program of expectProgram() has ended so; `disconnectReason` is ScriptProcess's.
-  /// What it left behind may hold the connection for 5 s.
-  void programHasEnded(ProcessExit exit, const std::string& disconnectReason);
-
   /// Adds a receiver for the run's messages. It gets every valid message in order, and RunEnd last.
   /// The session does not own it; it must outlive the run.
   void addSink(MessageSink* sink);
@@ -127,6 +119,10 @@ class Session final : public QObject {
   [[nodiscard]] QStringList lastLines() const;
   /// How the worker or the user's program ended; empty while it runs, and for an attached worker.
   [[nodiscard]] const std::optional<ProcessExit>& programExit() const;
+  /// Whether the user's program runs; false for a worker.
+  [[nodiscard]] bool programRuns() const;
+  /// The id of a process that the user's program has left behind; 0: none.
+  [[nodiscard]] qint64 processLeftBehind() const;
   /// The process id of the worker. 0 before it has started; for an attached worker, before its
   /// Hello.
   [[nodiscard]] qint64 workerProcessId() const;

@@ -481,7 +481,7 @@ void MainWindow::runWorkload() {
     if (knobs.memoryFraction == run_.store().run()->knobs.memoryFraction) knobs.memoryFraction = 0;
     run_.setKnobs(requestOf(knobs));
   }
-  if (auto started = run_.run(); !started) {
+  if (auto started = run_.runWorkload(); !started) {
     notices_->showProblem(text(started.error().message));
   }
 }
