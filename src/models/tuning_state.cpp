@@ -301,6 +301,11 @@ std::optional<std::uint32_t> TuningState::largestSafeBatch(std::uint32_t length)
   return model_->largestSafeBatch(length, limits_.batch, reserve_);
 }
 
+std::optional<std::uint32_t> TuningState::largestSafeBatchEmptied(std::uint32_t length) const {
+  if (!model_ || !model_->held()) return std::nullopt;
+  return model_->goingOn({}).largestSafeBatch(length, limits_.batch, reserve_);
+}
+
 std::optional<std::uint32_t> TuningState::longestSafeLength(std::uint32_t batch) const {
   if (!model_) return std::nullopt;
   return model_->longestSafeLength(batch, limits_.length, reserve_);

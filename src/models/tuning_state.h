@@ -79,6 +79,8 @@ class TuningState final : public QObject {
   /// tuning::MemoryModel. std::nullopt without a model, or where nothing is safe.
   [[nodiscard]] std::optional<std::uint32_t> largestSafeBatch(std::uint32_t length) const;
   [[nodiscard]] std::optional<std::uint32_t> longestSafeLength(std::uint32_t batch) const;
+  /// The largest batch that is safe once the cache, which is held now, is emptied.
+  [[nodiscard]] std::optional<std::uint32_t> largestSafeBatchEmptied(std::uint32_t length) const;
 
  signals:
   /// The model, the tried settings or the limits have changed.

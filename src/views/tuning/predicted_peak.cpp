@@ -241,15 +241,21 @@ void PredictedPeak::showSafe() {
   const auto value = [isSequence](const std::optional<std::uint32_t>& safe, std::uint32_t most,
                                   std::uint32_t at) {
     if (!safe) return isSequence ? tr("none at %1").arg(at) : tr("none");
-    const QString number = *safe >= most ? tr("%1 (most)").arg(*safe) : QString::number(*safe);
+    const QString number = QString::fromUtf8(*safe >= most ? "≥ %1" : "%1").arg(*safe);
     return isSequence ? tr("%1 at %2").arg(number).arg(at) : number;
   };
   const tuning::Setting most = state_->limits();
   const QString tip = tr(
-      "By the upper 95 % bound of driver memory, with the reserve under the recommended maximum");
+      "By the upper 95 % bound of driver memory, with the reserve under the recommended maximum. "
+      "≥: as far as the slider goes");
   std::vector<models::ValueRows::Row> rows;
-  rows.push_back({tr("Safe batch"),
-                  value(state_->largestSafeBatch(chosen.length), most.batch, chosen.length), tip});
+  const auto batch = state_->largestSafeBatch(chosen.length);
+  const auto emptied = batch ? std::nullopt : state_->largestSafeBatchEmptied(chosen.length);
+  rows.push_back(
+      {tr("Safe batch"),
+       emptied ? tr("%1 with an empty cache").arg(*emptied)
+               : value(batch, most.batch, chosen.length),
+       emptied ? tip + tr(". None is safe with the cache that is held now: empty it") : tip});
   if (isSequence) {
     rows.push_back({tr("Safe length"),
                     value(state_->longestSafeLength(chosen.batch), most.length, chosen.batch),
