@@ -34,6 +34,9 @@ using Align = TextTable::Align;
 
 /// The lines of code that each table shows.
 constexpr std::ptrdiff_t kMostLines = 20;
+/// What a process holds beside the driver's memory that a short report tells: more than Python and
+/// its libraries take.
+constexpr std::uint64_t kMuchHiddenBytes = 256U << 20;
 // Widths of columns, in code points.
 constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 
@@ -128,11 +131,13 @@ std::string swapTraffic(const analysis::MachineSummary& machine) {
 }
 
 /// Empty without readings, and, unless `full`, where nothing is out of the ordinary.
-std::string systemLine(const LiveStore& store, const analysis::SystemSummary& s,
-                       const analysis::MachineSummary& machine, bool full) {
+std::string systemLine(const LiveStore& store, const RunSummary& run, bool full) {
+  const analysis::SystemSummary& s = run.system;
+  const analysis::MachineSummary& machine = run.machine;
   std::string line;
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
-  if (full && s.footprintPeakBytes)
+  const bool hides = s.footprintPeakBytes.value_or(0) > run.driverPeakBytes + kMuchHiddenBytes;
+  if (s.footprintPeakBytes && (full || hides))
     add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
   if (const std::string traffic = swapTraffic(machine); !traffic.empty()) add(traffic);
@@ -302,7 +307,7 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
     const std::string queue = queues ? queueLine(store) : std::string();
     if (!queue.empty()) table.add({"Queue", queue});
   }
-  const std::string system = systemLine(store, summary.system, summary.machine, full);
+  const std::string system = systemLine(store, summary, full);
   if (!system.empty()) table.add({"System", system});
 }
 
