@@ -49,10 +49,7 @@ Result<void> accept(const AcceptOptions& options) {
 }  // namespace
 
 int runAccept(const AcceptOptions& options) {
-  if (auto done = accept(options); !done) {
-    printError(done.error().message);
-    return done.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (auto done = accept(options); !done) return failWith(done.error());
   const FallbackAcceptance& said = options.acceptance;
   print(plainText(said.op) +
         (said.accepted ? " is accepted on the CPU: " + plainText(said.reason)

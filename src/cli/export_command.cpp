@@ -29,10 +29,7 @@ int runExport(const ExportOptions& options, int argc, char** argv) {
                                    .tuning = options.tuning,
                                    .overwrites = options.force,
                                    .range = {options.fromNs, options.untilNs, options.steps}});
-  if (!drawn) {
-    printError(drawn.error().message);
-    return drawn.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (!drawn) return failWith(drawn.error());
   // The picture of a damaged recording is drawn, but as in `report` it is a failure.
   if (drawn->damage.empty()) return kExitDone;
   printError(run::damageText(options.recording, *drawn));

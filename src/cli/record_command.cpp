@@ -69,10 +69,7 @@ class RecordCommand final : public QObject {
   }
 
   int run() {
-    if (auto started = run_.runWorkload(); !started) {
-      printError(started.error().message);
-      return kExitFailed;
-    }
+    if (auto started = run_.runWorkload(); !started) return failWith(started.error());
     QCoreApplication::exec();
     return code_;
   }
@@ -266,10 +263,8 @@ int runRecord(const RecordOptions& asked) {
   warnOfLiftedLimit(options.launch.device, options.launch.environment);
   // The run and its recording go on without a reader of the progress ("| head -1").
   std::signal(SIGPIPE, SIG_IGN);
-  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
-    printError(usable.error().message);
-    return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (auto usable = run::checkOutput(options.output, options.force); !usable)
+    return failWith(usable.error());
   return RecordCommand(options, !named).run();
 }
 

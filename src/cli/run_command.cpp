@@ -148,10 +148,8 @@ class ScriptCommand final : public QObject {
 }  // namespace
 
 int runScript(const ScriptCommandOptions& options) {
-  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
-    printError(usable.error().message);
-    return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (auto usable = run::checkOutput(options.output, options.force); !usable)
+    return failWith(usable.error());
   warnOfLiftedLimit("mps", options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.

@@ -72,10 +72,7 @@ class SweepCommand final : public QObject {
   }
 
   int run() {
-    if (auto started = run_.runWorkload(); !started) {
-      printError(started.error().message);
-      return kExitFailed;
-    }
+    if (auto started = run_.runWorkload(); !started) return failWith(started.error());
     QCoreApplication::exec();
     return conclude();
   }
@@ -253,10 +250,8 @@ int runSweep(const SweepCommandOptions& asked) {
   if (!isNamed) options.output = run::newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
   warnOfLiftedLimit(options.launch.device, options.launch.environment);
-  if (auto usable = run::checkOutput(options.output, options.force); !usable) {
-    printError(usable.error().message);
-    return usable.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (auto usable = run::checkOutput(options.output, options.force); !usable)
+    return failWith(usable.error());
   return SweepCommand(options, !isNamed).run();
 }
 

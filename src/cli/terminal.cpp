@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/exit_codes.h"
 #include "core/plain_text.h"
 
 namespace highwater::cli {
@@ -43,6 +44,11 @@ void printError(std::string_view message) {
     begin = end + 1;
   }
   std::fputs(text.c_str(), stderr);
+}
+
+int failWith(const Error& error) {
+  printError(error.message);
+  return error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
 }
 
 void print(std::string_view text) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+
 namespace highwater::cli {
 
 /// The properties of the terminal that a stream leads to.
@@ -23,6 +25,10 @@ struct Terminal {
 
 /// Prints "highwater: message" to stderr. Control characters other than line feeds are escaped.
 void printError(std::string_view message);
+
+/// Prints the error that ends a command. Returns its exit code: kExitUsage for kUsage, else
+/// kExitFailed.
+[[nodiscard]] int failWith(const Error& error);
 
 /// Prints text to stdout and flushes it, so that a reader of a pipe sees it at once. An error shows
 /// in std::ferror(stdout).

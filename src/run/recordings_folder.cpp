@@ -6,7 +6,7 @@
 #include <QStandardPaths>
 #include <system_error>
 
-#include "run/tr.h"
+#include "run/run.h"
 
 namespace highwater::run {
 namespace {
@@ -53,12 +53,12 @@ Result<std::filesystem::path> newRecordingPath(const QString& name, Naming namin
 }
 
 QString problemWithRecordingName(const QString& name, const QString& folder) {
-  if (name.isEmpty()) return tr("Name the recording");
-  if (name.contains(u'/') || name.contains(QChar::Null)) return tr("A name, without folders");
-  if (name.startsWith(u'.')) return tr("A name that does not begin with a dot");
-  if (name.toUtf8().size() > kMostBytes) return tr("The name is too long");
+  if (name.isEmpty()) return Run::tr("Name the recording");
+  if (name.contains(u'/') || name.contains(QChar::Null)) return Run::tr("A name, without folders");
+  if (name.startsWith(u'.')) return Run::tr("A name that does not begin with a dot");
+  if (name.toUtf8().size() > kMostBytes) return Run::tr("The name is too long");
   if (QFileInfo::exists(folder + u'/' + name + kSuffix))
-    return tr("There is such a recording: choose another");
+    return Run::tr("There is such a recording: choose another");
   return {};
 }
 

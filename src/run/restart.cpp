@@ -8,7 +8,7 @@
 
 #include "core/sim_knobs.h"
 #include "core/units.h"
-#include "run/tr.h"
+#include "run/run.h"
 #include "session/worker_process.h"
 
 namespace highwater::run {
@@ -84,18 +84,19 @@ void putRestartSettings(session::LaunchOptions& options, const RestartSettings& 
 QString restartText(const RestartSettings& before, const RestartSettings& after) {
   QStringList changes;
   if (after.device != before.device) {
-    changes << tr("device %1 → %2")
+    changes << Run::tr("device %1 → %2")
                    .arg(QString::fromStdString(before.device),
                         QString::fromStdString(after.device));
   }
   if (after.fallback != before.fallback) {
-    changes << (after.fallback ? tr("CPU fallback on") : tr("CPU fallback off"));
+    changes << (after.fallback ? Run::tr("CPU fallback on") : Run::tr("CPU fallback off"));
   }
   const auto ratio = [&](const QString& name, double from, double to) {
-    if (differ(from, to)) changes << tr("%1 %2 → %3").arg(name, ratioText(from), ratioText(to));
+    if (differ(from, to))
+      changes << Run::tr("%1 %2 → %3").arg(name, ratioText(from), ratioText(to));
   };
-  ratio(tr("high watermark"), before.highWatermark, after.highWatermark);
-  ratio(tr("low watermark"), before.lowWatermark, after.lowWatermark);
+  ratio(Run::tr("high watermark"), before.highWatermark, after.highWatermark);
+  ratio(Run::tr("low watermark"), before.lowWatermark, after.lowWatermark);
   return changes.join(QStringLiteral(", "));
 }
 

@@ -89,9 +89,7 @@ Result<void> Run::launch(const session::LaunchOptions& options) {
 
 Result<void> Run::restart(const RestartSettings& settings) {
   const bool trains = state() == Session::State::kRunning || state() == Session::State::kPaused;
-  if (!trains || script_) {
-    return failure("only a worker that trains can be restarted");
-  }
+  if (!trains || script_) return failure("only a worker that trains can be restarted");
   if (!checkpoint_) {
     return failure("the worker has no files for a checkpoint: stop it and run it again");
   }
@@ -102,9 +100,7 @@ Result<void> Run::restart(const RestartSettings& settings) {
 }
 
 Result<void> Run::continueRun() {
-  if (!continuation_) {
-    return failure("there is no run to continue");
-  }
+  if (!continuation_) return failure("there is no run to continue");
   const AbortRecovery::Next next = *continuation_;
   const QString how = continuedHow_;
   if (target_ && !next.startsAgain) target_->path = continuationName(firstFile_);
@@ -171,9 +167,7 @@ void Run::findRecovery(const RunEnd& end) {
 }
 
 Result<void> Run::runScript(const session::ScriptOptions& script, const QString& name) {
-  if (auto usable = session::checkScript(script); !usable) {
-    return usable;
-  }
+  if (auto usable = session::checkScript(script); !usable) return usable;
   // A copy: the script that runs again may be script_ itself.
   return begin(session::programText(script.command), name, [this, script] {
     script_ = script;
@@ -183,13 +177,9 @@ Result<void> Run::runScript(const session::ScriptOptions& script, const QString&
 
 Result<void> Run::begin(const QString& program, const QString& name,
                         const std::function<std::unique_ptr<Session>()>& makeSession) {
-  if (live()) {
-    return failure("a run is going on: stop it before the next");
-  }
+  if (live()) return failure("a run is going on: stop it before the next");
   auto target = targetFor(program, name);
-  if (!target) {
-    return target.error();
-  }
+  if (!target) return target.error();
   auto output = std::make_unique<RecordingOutput>(*target);
   if (target->begins == RecordingTarget::Begins::kAtOnce) {
     if (auto begun = output->begin(); !begun) return begun;
@@ -219,9 +209,7 @@ Result<void> Run::begin(const QString& program, const QString& name,
   connect(session_.get(), &Session::ended, this, &Run::finish);
   connect(session_.get(), &Session::programEnded, this, &Run::scriptEnded);
   connect(session_.get(), &Session::received, this, [this] {
-    if (outputProblem_.empty()) {
-      tellOutputProblem();
-    }
+    if (outputProblem_.empty()) tellOutputProblem();
     emit dataChanged();
   });
   emit runReplaced();
@@ -249,24 +237,18 @@ void Run::onState(Session::State state) {
 }
 
 Result<void> Run::open(const fs::path& path) {
-  if (live()) {
-    return failure("a run is going on: stop it before opening a recording");
-  }
+  if (live()) return failure("a run is going on: stop it before opening a recording");
   // Into another store first: if the file turns out to be broken, the run on screen stays.
   analysis::LiveStore loaded;
   auto soFar = std::make_shared<ReadSoFar>();
   auto condition = loadReadablePart(path, loaded, {{}, {}, soFar});
-  if (!condition) {
-    return condition.error();
-  }
+  if (!condition) return condition.error();
   return show(path, std::move(loaded), std::move(*condition), std::move(soFar));
 }
 
 Result<void> Run::show(const fs::path& path, analysis::LiveStore&& read,
                        RecordingCondition&& condition, std::shared_ptr<ReadSoFar> soFar) {
-  if (live()) {
-    return failure("a run is going on: stop it before opening a recording");
-  }
+  if (live()) return failure("a run is going on: stop it before opening a recording");
   followTimer_.stop();
   continuesAtOnce_ = false;
   continuation_.reset();
@@ -288,9 +270,7 @@ Result<void> Run::show(const fs::path& path, analysis::LiveStore&& read,
   emit runReplaced();
   emit stateChanged();
   emit dataChanged();
-  if (condition_.beingWritten && soFar_) {
-    followTimer_.start();
-  }
+  if (condition_.beingWritten && soFar_) followTimer_.start();
   return {};
 }
 
@@ -312,12 +292,8 @@ void Run::readOn() {
   const std::int64_t before = soFar_->batches;
   const auto goesOn = run::readOn(recordingPath_, *soFar_, store_, kMostBatchesAtOnce, runId());
   closedBytes_ = bytesOf(recordingPath_);
-  if (soFar_->batches != before) {
-    emit dataChanged();
-  }
-  if (goesOn && *goesOn) {
-    return;
-  }
+  if (soFar_->batches != before) emit dataChanged();
+  if (goesOn && *goesOn) return;
   followTimer_.stop();
   condition_.beingWritten = false;
   emit stateChanged();
@@ -329,23 +305,15 @@ void Run::readOn() {
 }
 
 Result<void> Run::saveAs(const fs::path& path) const {
-  if (recordingPath_.empty() || output_) {
-    return failure("there is no finished recording to save");
-  }
+  if (recordingPath_.empty() || output_) return failure("there is no finished recording to save");
   std::error_code error;
   if (fs::equivalent(recordingPath_, path, error)) {
     return failure("this is the recording itself: choose another name");
   }
-  if (store::isBeingWritten(path)) {
-    return store::beingWritten(path);
-  }
+  if (store::isBeingWritten(path)) return store::beingWritten(path);
   const auto held = readRunId(recordingPath_);
-  if (!held) {
-    return held.error();
-  }
-  if (*held != runId()) {
-    return holdsAnotherRun(recordingPath_);
-  }
+  if (!held) return held.error();
+  if (*held != runId()) return holdsAnotherRun(recordingPath_);
   return store::copyRecording(recordingPath_, path);
 }
 
@@ -359,27 +327,19 @@ void Run::noteRenamed(const fs::path& path, const fs::path& newPath) {
 void Run::pauseOrResume() {
   if (session_) {
     const bool paused = state() == Session::State::kPaused;
-    if (paused) {
-      session_->request(ResumeTraining{});
-    } else {
-      session_->request(PauseTraining{});
-    }
+    session_->request(paused ? CommandAction(ResumeTraining{}) : CommandAction(PauseTraining{}));
   }
 }
 
 void Run::stop() {
   restart_.reset();
   continuesAtOnce_ = false;
-  if (!live()) {
-    return;
-  }
+  if (!live()) return;
   if (session_->state() != Session::State::kStopping) stopping_.start();
   if (sweeps()) {
     // The step in progress is one of the sweep's, which no training needs.
     QTimer::singleShot(kSweepStopGrace, session_.get(), [session = session_.get()] {
-      if (session->state() == Session::State::kStopping) {
-        session->abort();
-      }
+      if (session->state() == Session::State::kStopping) session->abort();
     });
   }
   session_->stop();
@@ -411,16 +371,10 @@ void Run::setKnobs(const SetKnobs& change) {
 }
 
 Result<void> Run::startSweep(SweepRunOptions options) {
-  if (!live()) {
-    return failure("a sweep needs a run that trains");
-  }
-  if (sweeps()) {
-    return failure("a sweep is going on");
-  }
+  if (!live()) return failure("a sweep needs a run that trains");
+  if (sweeps()) return failure("a sweep is going on");
   auto sweep = std::make_unique<SweepRun>(session_.get(), &store_, std::move(options));
-  if (auto started = sweep->start(); !started) {
-    return started;
-  }
+  if (auto started = sweep->start(); !started) return started;
   sweep_ = std::move(sweep);
   connect(sweep_.get(), &SweepRun::changed, this, &Run::sweepChanged);
   connect(sweep_.get(), &SweepRun::finished, this, &Run::keepSweep);
@@ -429,9 +383,7 @@ Result<void> Run::startSweep(SweepRunOptions options) {
 }
 
 void Run::stopSweep() {
-  if (sweep_) {
-    sweep_->interrupt();
-  }
+  if (sweep_) sweep_->interrupt();
 }
 
 void Run::keepSweep() {
@@ -450,9 +402,7 @@ void Run::keepSweep() {
 }
 
 void Run::turn(const SetScriptKnob& change) {
-  if (session_) {
-    session_->request(change);
-  }
+  if (session_) session_->request(change);
 }
 
 void Run::setProbeLevel(const SetProbeLevel& change) {
@@ -477,12 +427,8 @@ Result<void> Run::acceptFallback(const std::string& op, bool accepted, const std
     session_->acceptFallback(*made);
     return {};
   }
-  if (recordingPath_.empty()) {
-    return failure("there is no recording to keep it in");
-  }
-  if (auto kept = appendAcceptance(recordingPath_, *made, runId()); !kept) {
-    return kept;
-  }
+  if (recordingPath_.empty()) return failure("there is no recording to keep it in");
+  if (auto kept = appendAcceptance(recordingPath_, *made, runId()); !kept) return kept;
   store_.apply(*made);
   closedBytes_ = bytesOf(recordingPath_);
   emit dataChanged();
@@ -500,12 +446,8 @@ Result<void> Run::addNote(std::int64_t timeNs, const std::string& text) {
     return session_->addNote(*note) ? Result<void>()
                                     : failure("the run has not begun to train yet");
   }
-  if (recordingPath_.empty()) {
-    return failure("there is no recording to keep it in");
-  }
-  if (auto kept = appendNote(recordingPath_, *note, runId()); !kept) {
-    return kept;
-  }
+  if (recordingPath_.empty()) return failure("there is no recording to keep it in");
+  if (auto kept = appendNote(recordingPath_, *note, runId()); !kept) return kept;
   store_.apply(*note);
   closedBytes_ = bytesOf(recordingPath_);
   emit dataChanged();
@@ -514,9 +456,7 @@ Result<void> Run::addNote(std::int64_t timeNs, const std::string& text) {
 
 void Run::abandon() {
   restart_.reset();
-  if (live()) {
-    session_->abort();
-  }
+  if (live()) session_->abort();
   closeOutput();
 }
 
@@ -545,9 +485,7 @@ qint64 Run::processLeftBehind() const {
 }
 
 void Run::signalScript(int signal) const {
-  if (session_) {
-    session_->signalProgram(signal);
-  }
+  if (session_) session_->signalProgram(signal);
 }
 
 bool Run::showsFile() const {
@@ -582,9 +520,7 @@ void Run::tellOutputProblem() {
 }
 
 void Run::closeOutput() {
-  if (!output_) {
-    return;
-  }
+  if (!output_) return;
   if (!output_->begun() || !store_.hello() || !keepsRecording_) {
     output_->discard();  // no step began: there is nothing to keep
     recordingPath_.clear();

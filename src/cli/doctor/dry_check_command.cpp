@@ -105,10 +105,7 @@ std::string dryCheckText(const QJsonObject& report) {
 
 int runDryCheck(const DoctorOptions& options) {
   const auto report = askForReport(options.launch);
-  if (!report) {
-    printError(report.error().message);
-    return report.error().code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-  }
+  if (!report) return failWith(report.error());
   if (const auto printed = printAnswer(options, *report, dryCheckText(*report)); !printed) {
     printError(printed.error().message);
     return kExitFailed;
