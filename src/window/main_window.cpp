@@ -33,6 +33,7 @@
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/bottom_tables.h"
+#include "window/dock_layout.h"
 #include "window/findings_dock.h"
 #include "window/help_dialogs.h"
 #include "window/memory_budget.h"
@@ -120,7 +121,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   actions_->viewMenu->addActions({panes_->systemAction(), panes_->lossAction()});
   actions_->viewMenu->addSeparator();
   docks_->addTo(actions_->viewMenu);
-  firstState_ = saveState(kStateVersion);
+  layout_ = new DockLayout(this, docks_);
+  connect(layout_, &DockLayout::sizeChanged, this, &MainWindow::layOutAllButDocks);
   notices_ = new RunNotices(banner_, &docks_->log(), &run_, this);
   watch_ = new run::RecordingWatch(&run_, this);
   connect(watch_, &run::RecordingWatch::replaced, this, &MainWindow::showReplaced);
@@ -131,7 +133,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   opReadBack_ = new OpReadBack(&run_, &axis_, this);
   connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
-    if (!pageShown_) runPage()->setFocus();
+    if (!startPageShown()) runPage()->setFocus();
   });
 
   palette_ = new views::CommandPalette(this);
@@ -172,7 +174,7 @@ void MainWindow::connectActions() {
   on(actions_->run, [this] {
     if (runsPagesScript()) {
       startPage_->runScript();
-    } else if (pageShown_ && sampleSelected_) {
+    } else if (page_ == Page::kStartWithSample) {
       runWorkload();
     } else {
       startRun();
@@ -189,7 +191,7 @@ void MainWindow::connectActions() {
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->reload, [this] { reload(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
-  on(actions_->resetLayout, [this] { resetLayout(); });
+  on(actions_->resetLayout, [this] { layout_->reset(); });
   on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
   on(actions_->benchmark, [this] { BenchmarkDialog::showFor(&run_, this); });
   connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
@@ -386,33 +388,15 @@ void MainWindow::showAnswer(const CommandAnswer& answer) {
 }
 
 void MainWindow::restoreSettings() {
-  if (settings_ == Settings::kOff) {
-    layOut();
-    return;
-  }
+  if (settings_ == Settings::kOff) return layout_->layOut();
   const QSettings stored;
   editorCommand_ = stored.value(kEditorKey).toString();
   run_.setMemoryBudget(storedMemoryBudget(stored));
   restoreGeometry(stored.value(QStringLiteral("window/geometry")).toByteArray());
   actions_->checkTheme(theme_);
   actions_->updateIcons();
-  const QByteArray state = stored.value(kStateKey).toByteArray();
-  const bool stateSmall = stored.value(kStateSmallKey, windowSize().small).toBool();
-  docks_->setSmall(stateSmall);
-  if (restoreState(state, kStateVersion)) {
-    roomyState_ = state;
-    roomySmall_ = stateSmall;
-  }
-  docks_->showTuning(tuningShown_);
-  const WindowSize now = windowSize();
-  docksPlaced_ = !roomyState_.isEmpty() && !now.compact && now.small == stateSmall;
-  if (docksPlaced_) {
-    docksLaidOut_ = true;
-    docks_->hideEmpty();
-    layOutAllButDocks();
-  } else {
-    layOut();
-  }
+  layout_->restore({stored.value(kStateKey).toByteArray(),
+                    stored.value(kStateSmallKey, WindowSize::of(*this).small).toBool()});
 }
 
 void MainWindow::setTheme(ThemeChoice choice) {
@@ -578,7 +562,7 @@ void MainWindow::refreshPanes() {
     axis_.bringIn(store.markers().back().time_ns());
   }
   panes_->refresh();
-  if (tuningShown_) tuningPage_->refresh();
+  if (tuningShown()) tuningPage_->refresh();
 }
 
 void MainWindow::showWorkload(const RunDescription& run) {
@@ -635,7 +619,7 @@ void MainWindow::askForNote() {
     at = timeRangeOf(store, *picked).beginNs;
   }
   at = std::clamp<std::int64_t>(at, 0, store.completeUpToNs());
-  const QPoint place = tuningShown_ ? tuningPage_->placeOf(at) : panes_->placeOf(at);
+  const QPoint place = tuningShown() ? tuningPage_->placeOf(at) : panes_->placeOf(at);
   noteField_->ask(at, place, kMostNoteLetters);
 }
 
@@ -658,7 +642,7 @@ void MainWindow::renderNow() {
   docks_->refresh();
   updateState();
   tuning_.refresh();
-  if (tuningShown_) {
+  if (tuningShown()) {
     tuningPage_->renderNow();
   } else {
     panes_->renderNow();
@@ -683,10 +667,10 @@ bool MainWindow::handleSearchKey(const QKeyEvent& event) {
 }
 
 void MainWindow::keyPressEvent(QKeyEvent* event) {
-  if (!pageShown_ && handleSearchKey(*event)) {
+  if (!startPageShown() && handleSearchKey(*event)) {
     return;
   }
-  if (pageShown_ || !views::handleTimeKey(*event, axis_, focus_)) {
+  if (startPageShown() || !views::handleTimeKey(*event, axis_, focus_)) {
     QMainWindow::keyPressEvent(event);
   }
 }
@@ -746,10 +730,9 @@ void MainWindow::closeEvent(QCloseEvent* event) {
   if (settings_ == Settings::kOn) {
     QSettings stored;
     stored.setValue(QStringLiteral("window/geometry"), saveGeometry());
-    // Without sizes of their own, docks get them at the next start as at the first.
-    if (const QByteArray state = layoutToStore(); !layOutLater_ && !state.isEmpty()) {
-      stored.setValue(kStateKey, state);
-      stored.setValue(kStateSmallKey, compact_ ? roomySmall_ : docks_->isSmall());
+    if (const auto layout = layout_->toStore()) {
+      stored.setValue(kStateKey, layout->state);
+      stored.setValue(kStateSmallKey, layout->small);
     }
   }
   run_.abandon();

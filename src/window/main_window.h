@@ -3,6 +3,7 @@
 #include <QMainWindow>
 #include <QStringList>
 #include <QTimer>
+#include <cstdint>
 #include <filesystem>
 
 #include "core/result.h"
@@ -29,6 +30,7 @@ class PaneStack;
 
 namespace highwater::window {
 
+class DockLayout;
 class OpeningPage;
 class RunNotices;
 class OpReadBack;
@@ -113,14 +115,24 @@ class MainWindow final : public QMainWindow {
   void dropEvent(QDropEvent* event) override;
 
  private:
+  /// What the centre shows; the opening page may cover it for a while. A sample of the start page
+  /// is selected until its script is edited.
+  enum class Page : std::uint8_t { kRun, kStart, kStartWithSample };
+  /// What the centre shows of a run.
+  enum class View : std::uint8_t { kTimeline, kTuning };
+
   void connectActions();
   void connectStartPage();
   void connectTuning();
   void startRunToSweep();
   /// Makes the page of the view Tuning, when it is first shown.
   void makeTuningPage();
+  [[nodiscard]] bool startPageShown() const { return page_ != Page::kRun; }
+  [[nodiscard]] bool tuningShown() const { return view_ == View::kTuning; }
   /// What the centre shows of a run: the panes, or the page of the view Tuning.
   [[nodiscard]] QWidget* runPage() const;
+  /// Puts the run with its docks in place of a page that has covered it.
+  void uncoverRun();
   /// Sets the sliders to a setting, as the user does before applying it.
   void chooseSetting(tuning::Setting setting);
   /// Asks the controls to train with a setting.
@@ -168,32 +180,13 @@ class MainWindow final : public QMainWindow {
   void openSource(const QString& file, int line);
   void chooseEditor();
   void chooseMemoryBudget();
-  /// The classes of window sizes, which are laid out differently.
-  struct WindowSize {
-    bool small = false;    ///< under 1400 pixels wide or 820 high
-    bool compact = false;  ///< too narrow for docks on both sides of the panes
-    bool tall = false;     ///< compact, with room for two docks above each other
-    bool operator==(const WindowSize&) const = default;
-  };
-  [[nodiscard]] WindowSize windowSize() const;
-  /// Lays everything out for the window's size.
-  void layOut();
   void layOutAllButDocks();
-  void layOutDocks();
-  /// Whether the start page or the opening page hides the docks.
-  [[nodiscard]] bool docksCovered() const;
-  /// Lays the docks out as they were before a page covered them, or for a new size of the window.
-  void restoreDocks();
-  /// The layout of the docks that the user sees where there is room for it; empty if there was
-  /// none yet.
-  [[nodiscard]] QByteArray layoutToStore();
   void askForNote();
   /// Reads the file of the recording on screen again, which may hold another run by now.
   void reload();
   /// The file of the recording on screen holds another run: says so.
   void showReplaced();
   void keepNote(std::int64_t timeNs, const QString& note);
-  void resetLayout();
   void listRecent();
   bool handleSearchKey(const QKeyEvent& event);
   void openFilesFromDesktop();
@@ -201,8 +194,6 @@ class MainWindow final : public QMainWindow {
   void chooseCopy();
   void choosePicture();
 
-  /// The version of the saved layout of the docks: increment when docks change.
-  static constexpr int kStateVersion = 2;
   /// Of a window that has all the room that it asks for.
   static constexpr QSize kFullSize{1600, 1000};
 
@@ -214,6 +205,7 @@ class MainWindow final : public QMainWindow {
   RunToolBar* toolBar_;
   RunStatusBar* status_;
   WindowDocks* docks_;
+  DockLayout* layout_;
   QStackedWidget* centre_;
   views::PaneStack* panes_;
   StartPage* startPage_;
@@ -234,21 +226,8 @@ class MainWindow final : public QMainWindow {
   ThemeChoice theme_ = ThemeChoice::kSystem;
   QString editorCommand_;  ///< the user's own, else empty
   bool asksBeforeClosing_ = true;
-  WindowSize laidOutFor_;
-  bool compact_ = false;  ///< the docks are arranged for a compact window
-  /// The layout of the docks before they were arranged for a compact window, and whether it was
-  /// that of a small window. Empty if there was none.
-  QByteArray roomyState_;
-  bool roomySmall_ = false;
-  bool docksPlaced_ = false;
-  bool docksLaidOut_ = false;  ///< on screen, or by the user's settings
-  bool pageShown_ = false;
-  bool sampleSelected_ = false;  ///< after the start page's script was named
-  bool tuningShown_ = false;     ///< in place of the panes
-  bool opensOverPanes_ = false;  ///< the opening page covers panes and docks
-  bool layOutLater_ = false;     ///< the docks need new sizes once the start page is gone
-  QByteArray firstState_;        ///< the layout of the docks as they were made
-  QByteArray dockState_;         ///< the layout of the docks while the start page hides them
+  Page page_ = Page::kRun;
+  View view_ = View::kTimeline;
   QStringList fromDesktop_;      ///< files that are handed over and not opened yet
   bool wantsWorstPage_ = false;  ///< when findings and tables are complete
   bool runShown_ = false;        ///< the controls show the run's description

@@ -12,6 +12,7 @@
 #include "run/recordings_folder.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
+#include "window/dock_layout.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
 #include "window/run_notices.h"
@@ -118,38 +119,20 @@ void MainWindow::coverWithOpening(bool covered) {
   actions_->mark->setEnabled(!covered && run_.store().hello().has_value());
   if (covered) {
     banner_->hide();
-    opensOverPanes_ = !pageShown_;
-    if (opensOverPanes_) {
-      dockState_ = saveState(kStateVersion);
-      docks_->setShown(false);
-    }
+    if (!startPageShown()) layout_->cover();
     centre_->setCurrentWidget(openingPage_);
     openingPage_->setFocus();
-    return;
-  }
-  centre_->setCurrentWidget(pageShown_ ? static_cast<QWidget*>(startPage_) : runPage());
-  if (opensOverPanes_) {
-    docks_->setShown(true);
-    restoreDocks();
+  } else if (startPageShown()) {
+    centre_->setCurrentWidget(startPage_);
+  } else {
+    uncoverRun();
   }
 }
 
-bool MainWindow::docksCovered() const {
-  return pageShown_ || centre_->currentWidget() == openingPage_;
-}
-
-void MainWindow::restoreDocks() {
-  if (layOutLater_ && !compact_ && docksLaidOut_ && laidOutFor_.compact) {
-    roomyState_ = dockState_;
-    roomySmall_ = docks_->isSmall();
-  }
-  restoreState(dockState_, kStateVersion);
-  docks_->showTuning(tuningShown_);
-  if (layOutLater_) {
-    // Docks accept sizes only after the window has been laid out with them.
-    layOutLater_ = false;
-    QTimer::singleShot(0, this, [this] { layOut(); });
-  }
+void MainWindow::uncoverRun() {
+  centre_->setCurrentWidget(runPage());
+  layout_->uncover();
+  docks_->showTuning(tuningShown());
 }
 
 void MainWindow::explain(const Error& error) {

@@ -8,6 +8,7 @@
 #include "views/key_text.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
+#include "window/dock_layout.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
 #include "window/run_notices.h"
@@ -32,14 +33,14 @@ QString draggedFile(const QMimeData* data) {
 void MainWindow::connectStartPage() {
   connect(startPage_, &StartPage::runScriptRequested, this,
           [this](const session::ScriptOptions& script, const QString& recordingName) {
-            if (auto started = runScript(script, recordingName); !started && pageShown_) {
+            if (auto started = runScript(script, recordingName); !started && startPageShown()) {
               startPage_->showProblem(text(started.error().message));
             }
           });
   connect(startPage_, &StartPage::runSampleRequested, this, &MainWindow::runSample);
   connect(startPage_, &StartPage::sampleSelected, this, &MainWindow::selectSample);
   connect(startPage_, &StartPage::scriptEdited, this, [this] {
-    sampleSelected_ = false;
+    if (startPageShown()) page_ = Page::kStart;
     updateState();
   });
   connect(startPage_, &StartPage::openRecordingRequested, this,
@@ -53,19 +54,19 @@ void MainWindow::connectStartPage() {
 }
 
 void MainWindow::selectSample(const QString& scenario) {
-  sampleSelected_ = true;
+  if (startPageShown()) page_ = Page::kStartWithSample;
   chooseScenario(scenario);
   toolBar_->choose(run_.options());
   updateState();
 }
 
 bool MainWindow::runsPagesScript() const {
-  return pageShown_ && !sampleSelected_ && startPage_->namesScript();
+  return page_ == Page::kStart && startPage_->namesScript();
 }
 
 void MainWindow::showWhatRuns() {
   const analysis::LiveStore& store = run_.store();
-  const bool runsSample = pageShown_ && sampleSelected_;
+  const bool runsSample = page_ == Page::kStartWithSample;
   QString script;
   if (runsPagesScript()) {
     script = startPage_->scriptName();
@@ -80,7 +81,7 @@ void MainWindow::showWhatRuns() {
   actions_->run->setToolTip(
       tr("Train %1 (%2)")
           .arg(script.isEmpty() ? sample : script, views::keyText(actions_->run->shortcut())));
-  if (pageShown_) {
+  if (startPageShown()) {
     startPage_->selectSample(script.isEmpty() ? std::optional(text(options.scenario))
                                               : std::nullopt);
   }
@@ -90,9 +91,8 @@ void MainWindow::showStartPage(bool shown) {
   if (shown && run_.live()) shown = false;
   if (shown) openingPage_->cancel();  // it covers the docks, whose layout is kept below
   actions_->startPage->setChecked(shown);
-  if (shown == pageShown_) return;
-  pageShown_ = shown;
-  sampleSelected_ = false;
+  if (shown == startPageShown()) return;
+  page_ = shown ? Page::kStart : Page::kRun;
   for (QAction* ofPanes : {actions_->follow, actions_->fit, actions_->filterOps, actions_->search,
                            actions_->nextHit, actions_->previousHit, actions_->resetLayout,
                            actions_->timelineView, actions_->tuningView}) {
@@ -101,19 +101,16 @@ void MainWindow::showStartPage(bool shown) {
   updateState();
   if (shown) {
     search_->close();
-    dockState_ = saveState(kStateVersion);
+    layout_->cover();
     startPage_->showProblem({});
-  }
-  banner_->setHasLog(!shown);  // the log is in a dock
-  docks_->setShown(!shown);
-  centre_->setCurrentWidget(shown ? static_cast<QWidget*>(startPage_) : runPage());
-  if (shown) {
+    centre_->setCurrentWidget(startPage_);
     banner_->hide();
     startPage_->setFocus();
-    return;
+  } else {
+    uncoverRun();
+    runPage()->setFocus();
   }
-  runPage()->setFocus();
-  restoreDocks();
+  banner_->setHasLog(!shown);  // the log is in a dock
 }
 
 void MainWindow::runSample(const QString& scenario) {
@@ -137,8 +134,8 @@ void MainWindow::dropEvent(QDropEvent* event) {
   const QString file = draggedFile(event->mimeData());
   if (run_.live() || file.isEmpty()) return;
   event->acceptProposedAction();
-  pageShown_&& isPythonFile(file) ? startPage_->nameScript(file)
-                                  : openInBackground(file.toStdString());
+  startPageShown() && isPythonFile(file) ? startPage_->nameScript(file)
+                                         : openInBackground(file.toStdString());
 }
 
 }  // namespace highwater::window

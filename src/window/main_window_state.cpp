@@ -58,9 +58,8 @@ void MainWindow::updateState() {
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
   // How a script was started is not in its recording.
-  actions_->run->setEnabled(!live &&
-                            (run_.script() || !store.ownScript() ||
-                             (pageShown_ && (startPage_->namesScript() || sampleSelected_))));
+  actions_->run->setEnabled(!live && (run_.script() || !store.ownScript() ||
+                                      (page_ == Page::kStartWithSample || runsPagesScript())));
   // A sweep pauses the run itself, and sets its knobs.
   const bool isTheUsers = !run_.sweeps();
   actions_->pause->setEnabled(training && isTheUsers);
@@ -71,11 +70,11 @@ void MainWindow::updateState() {
   actions_->emptyCache->setEnabled(training && isTheUsers);
   actions_->open->setEnabled(!live);
   actions_->recentMenu->setEnabled(!live);
-  actions_->startPage->setEnabled(!live && (!pageShown_ || run_.store().hello()));
+  actions_->startPage->setEnabled(!live && (!startPageShown() || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->reload->setEnabled(!live && !run_.recordingPath().empty());
-  actions_->exportPicture->setEnabled(store.hello().has_value() && !pageShown_);
-  actions_->mark->setEnabled(store.run() && !pageShown_ && !run_.recordingPath().empty());
+  actions_->exportPicture->setEnabled(store.hello().has_value() && !startPageShown());
+  actions_->mark->setEnabled(store.run() && !startPageShown() && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
   toolBar_->setChoosable(!live);
   showWhatRuns();

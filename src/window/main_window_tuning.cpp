@@ -8,6 +8,7 @@
 #include "views/panes/pane_stack.h"
 #include "views/tuning/tuning_panel.h"
 #include "views/tuning/tuning_view.h"
+#include "window/dock_layout.h"
 #include "window/main_window.h"
 #include "window/run_notices.h"
 #include "window/run_search.h"
@@ -60,13 +61,13 @@ void MainWindow::chooseSetting(tuning::Setting setting) {
 }
 
 QWidget* MainWindow::runPage() const {
-  return tuningShown_ ? static_cast<QWidget*>(tuningPage_) : panes_;
+  return tuningShown() ? static_cast<QWidget*>(tuningPage_) : panes_;
 }
 
 void MainWindow::makeTuningPage() {
   if (tuningPage_) return;
   tuningPage_ = new TuningPage(&run_.store(), &axis_, &focus_, &tuning_, centre_);
-  tuningPage_->setSmall(laidOutFor_.small);
+  tuningPage_->setSmall(layout_->size().small);
   tuningPage_->showSearch(&search_->model());
   centre_->addWidget(tuningPage_);
   connect(tuningPage_->view(), &views::TuningView::settingChosen, this, &MainWindow::chooseSetting);
@@ -76,10 +77,10 @@ void MainWindow::makeTuningPage() {
 
 void MainWindow::showTuning(bool shown) {
   (shown ? actions_->tuningView : actions_->timelineView)->setChecked(true);
-  if (shown == tuningShown_) return;
+  if (shown == tuningShown()) return;
   if (shown) makeTuningPage();
   const bool replaces = centre_->currentWidget() == runPage();
-  tuningShown_ = shown;
+  view_ = shown ? View::kTuning : View::kTimeline;
   docks_->showTuning(shown);
   if (!replaces) return;  // a page covers the run
   refreshPanes();

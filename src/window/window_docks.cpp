@@ -42,10 +42,15 @@ namespace {
 
 constexpr int kSelectionMs = 60;
 constexpr int kDockTitle = 28;
-/// Height of the Selection's numbers, in a small window and in a large one.
-constexpr int kLeastNumbers = 368, kNumbers = 462;
 constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a compact window
-constexpr int kLeastTables = 104, kMostSmallTables = 150;
+
+/// The docks' widths on both sides, the limits of the tables' height, and the height of the
+/// Selection's numbers.
+struct DockSizes {
+  int left, right, leastTables, mostTables, numbers;
+};
+constexpr DockSizes kSmallSizes{236, 288, 104, 150, 368};
+constexpr DockSizes kRoomySizes{256, 328, 174, 300, 462};
 
 /// The height of a dock whose table cuts no row, at most `height`. The head is as high as a row.
 int wholeRows(int height) {
@@ -234,7 +239,7 @@ void WindowDocks::setCompact(bool tall) {
   window_->resizeDocks({findingsDock_, selectionDock_}, {kCompactColumn, kCompactColumn},
                        Qt::Horizontal);
   if (tall) {
-    const int numbers = kDockTitle * 2 + kLeastNumbers;
+    const int numbers = kDockTitle * 2 + kSmallSizes.numbers;
     window_->resizeDocks({selectionDock_, findingsDock_},
                          {numbers, window_->height() - 120 - numbers}, Qt::Vertical);
   }
@@ -288,10 +293,8 @@ void WindowDocks::hideEmpty() {
 
 void WindowDocks::setSmall(bool small) {
   compact_ = false;
-  const int left = small ? 236 : 256, right = small ? 288 : 328;
-  const int sixth = window_->height() / 6;
-  const int bottom = wholeRows(small ? std::clamp(sixth, kLeastTables, kMostSmallTables)
-                                     : std::clamp(sixth, 174, 300));
+  const auto [left, right, leastTables, mostTables, ofNumbers] = small ? kSmallSizes : kRoomySizes;
+  const int bottom = wholeRows(std::clamp(window_->height() / 6, leastTables, mostTables));
   now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
@@ -307,7 +310,7 @@ void WindowDocks::setSmall(bool small) {
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
   // The numbers get the height that they need, the findings the rest.
   const int tall = window_->height() - 120;
-  const int numbers = std::min(kDockTitle + (small ? kLeastNumbers : kNumbers), tall / 2 + 40);
+  const int numbers = std::min(kDockTitle + ofNumbers, tall / 2 + 40);
   window_->resizeDocks({selectionDock_, findingsDock_}, {numbers, tall - numbers}, Qt::Vertical);
   window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
   const int nowHeight = kDockTitle + now_.rowCount() * 22 + 14;
