@@ -135,7 +135,11 @@ class RecordCommand final : public QObject {
 
   void onStopRequested(int count) {
     stopRequested_ = true;
-    if (!run_.live()) return;
+    if (!run_.live()) {
+      if (!run_.continuesAtOnce()) return;
+      run_.stop();  // between two runs
+      return quit();
+    }
     progress_.finish();
     if (count == 1 && run_.state() != Session::State::kStopping) {
       printError(run_.state() == Session::State::kStarting

@@ -87,6 +87,8 @@ class SweepCommand final : public QObject {
   }
 
   void onState() {
+    const bool ends = run_.state() == session::Session::State::kEnded;
+    if (ends && !failure_.empty() && !hasMeasured()) run_.dropRecording();
     if (!run_.recording() || std::exchange(hasBegun_, true)) return;
     if (tellName_) say("recording to " + options_.output + '\n');
     if (auto started = run_.startSweep(options_.sweep); !started) return fail(started.error());
@@ -136,7 +138,6 @@ class SweepCommand final : public QObject {
     if (!failure_.empty()) return;
     failure_ = error.message;
     failureCode_ = error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
-    if (!hasMeasured()) run_.dropRecording();
     QMetaObject::invokeMethod(&run_, &Run::abandon, Qt::QueuedConnection);
   }
 
@@ -225,7 +226,9 @@ class SweepCommand final : public QObject {
         {"reason", QString::fromStdString(result.reason)},
         {"stopped",
          sweep.stopReason().empty() ? QJsonValue() : QString::fromStdString(sweep.stopReason())},
-        {"recording", QString::fromStdString(options_.output)}};
+        {"recording", run_.recordingPath().empty()
+                          ? QJsonValue()
+                          : QJsonValue(QString::fromStdString(options_.output))}};
     print(QJsonDocument(object).toJson().toStdString());
   }
 

@@ -45,8 +45,6 @@ class RecordingOutput final : public MessageSink {
  public:
   explicit RecordingOutput(RecordingTarget target) : target_(std::move(target)) {}
 
-  [[nodiscard]] const RecordingTarget& target() const { return target_; }
-
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
 
   /// Creates the recording and writes the messages kept so far. Call it once. Fails as

@@ -252,6 +252,10 @@ Result<void> Run::show(const fs::path& path, analysis::LiveStore&& read,
   followTimer_.stop();
   continuesAtOnce_ = false;
   continuation_.reset();
+  restart_.reset();
+  whyNotContinued_.clear();
+  outputProblem_.clear();
+  fileIsGone_ = false;
   sweep_.reset();
   session_.reset();
   script_.reset();
@@ -504,10 +508,8 @@ std::string Run::recordingLine() const {
   if (recordingPath_.empty()) return {};
   const std::string path = recordingPath_.string();
   std::error_code ignored;
-  if (fileIsGone_) {
-    return fs::exists(recordingPath_, ignored) ? "none: " + path + " is another file by now"
-                                               : "none: there is no file " + path + " any more";
-  }
+  if (!fs::exists(recordingPath_, ignored)) return "none: there is no file " + path + " any more";
+  if (fileIsGone_) return "none: " + path + " is another file by now";
   const std::string size = path + " (" + formatBytes(closedBytes_) + ')';
   return outputProblem_.empty() ? size : size + ", which lacks the end of the run";
 }

@@ -7,6 +7,7 @@
 
 #include "run/run.h"
 #include "session/session_probe.h"
+#include "support/recording_file.h"
 #include "support/test_program.h"
 
 using namespace highwater;
@@ -123,6 +124,13 @@ class TestRun : public QObject {
     QTRY_COMPARE(ended.size(), 1);
     QCOMPARE(bench.run.whyNotContinued(), QString("there is no checkpoint to continue from"));
     QVERIFY(!bench.run.continuesAtOnce() && !bench.run.continuation());
+    // None of it is said of a recording that is opened then.
+    const QString other =
+        test::recordIn(bench.folder, "b.highwater", test::makeSampleRun({.steps = 5}));
+    QVERIFY(bench.run.open(other.toStdString()));
+    QVERIFY(bench.run.whyNotContinued().isEmpty() && bench.run.recordingProblem().empty());
+    const QString line = QString::fromStdString(bench.run.recordingLine());
+    QVERIFY2(line.startsWith(other + " (") && line.endsWith(")"), qPrintable(line));
   }
 };
 
