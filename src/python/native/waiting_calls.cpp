@@ -67,6 +67,58 @@ constexpr std::size_t kCount = std::size(kFunctions);
 /// to the end of the process.
 std::array<void*, kCount> originals{};
 
+/// CPython's functions. Found at run time: the library links no Python.
+struct Api {
+  PyObject* (*attribute)(PyObject*, const char*) = nullptr;
+  void (*decRef)(PyObject*) = nullptr;
+  void (*clearError)() = nullptr;
+  int (*isInstance)(PyObject*, PyObject*) = nullptr;
+  void* (*slot)(PyObject*, int) = nullptr;
+  void* (*functionOf)(PyObject*) = nullptr;
+  const char* (*utf8)(PyObject*) = nullptr;
+  PyObject* type = nullptr;
+  PyObject* builtin = nullptr;
+  bool isComplete = false;
+
+  Api() {
+    isComplete =
+        findPythonSymbol("PyObject_GetAttrString", attribute) &&
+        findPythonSymbol("Py_DecRef", decRef) && findPythonSymbol("PyErr_Clear", clearError) &&
+        findPythonSymbol("PyObject_IsInstance", isInstance) &&
+        findPythonSymbol("PyType_GetSlot", slot) &&
+        findPythonSymbol("PyCFunction_GetFunction", functionOf) &&
+        findPythonSymbol("PyUnicode_AsUTF8", utf8) && findPythonSymbol("PyType_Type", type) &&
+        findPythonSymbol("PyCFunction_Type", builtin);
+  }
+};
+
+const Api& api() {
+  static const Api known;
+  return known;
+}
+
+/// The object at a path below `object`, as a new reference; null where there is none.
+PyObject* attributeOf(PyObject* object, std::string_view path) {
+  const std::size_t end = path.find('.');
+  PyObject* const found = api().attribute(object, std::string(path.substr(0, end)).c_str());
+  if (!found) api().clearError();
+  if (!found || end == std::string_view::npos) return found;
+  PyObject* const inner = attributeOf(found, path.substr(end + 1));
+  api().decRef(found);
+  return inner;
+}
+
+/// Whether a torch.Generator is one of the simulated device. A CPU's waits for nothing.
+bool isOfDevice(PyObject* generator) {
+  PyObject* const type = attributeOf(generator, "device.type");
+  if (!type) return false;
+  const char* const text = api().utf8(type);
+  const bool is = text && std::string_view(text) == "mps";
+  if (!text) api().clearError();
+  api().decRef(type);
+  return is;
+}
+
 /// Begins the call on the thread's stack. Returns false where nothing is observed.
 bool begin(const Function& called) noexcept {
   if (!probe::kernelsObserve.load(std::memory_order_relaxed)) return false;
@@ -80,15 +132,17 @@ bool begin(const Function& called) noexcept {
 }
 
 template <std::size_t index, typename... Arguments>
-PyObject* call(Arguments... arguments) {
-  const probe::OpenOp open(begin(kFunctions[index]));
-  return reinterpret_cast<PyObject* (*)(Arguments...)>(originals[index])(arguments...);
+PyObject* call(PyObject* self, Arguments... arguments) {
+  const bool waits = !kFunctions[index].onlySimulated || isOfDevice(self);
+  const probe::OpenOp open(waits && begin(kFunctions[index]));
+  return reinterpret_cast<PyObject* (*)(PyObject*, Arguments...)>(originals[index])(self,
+                                                                                    arguments...);
 }
 
 /// The functions that take the place of PyTorch's, for one way of calling them.
 template <typename... Arguments>
 constexpr auto callers = []<std::size_t... index>(std::index_sequence<index...>) {
-  return std::array<PyObject* (*)(Arguments...), kCount>{&call<index, Arguments...>...};
+  return std::array<PyObject* (*)(PyObject*, Arguments...), kCount>{&call<index, Arguments...>...};
 }
 (std::make_index_sequence<kCount>());
 
@@ -98,51 +152,16 @@ void* callerOf(std::size_t index, int flags) {
     case kNoArgs:
     case kOneArg:
     case kVarArgs:
-      return reinterpret_cast<void*>(callers<PyObject*, PyObject*>[index]);
+      return reinterpret_cast<void*>(callers<PyObject*>[index]);
     case kVarArgs | kKeywords:
-      return reinterpret_cast<void*>(callers<PyObject*, PyObject*, PyObject*>[index]);
+      return reinterpret_cast<void*>(callers<PyObject*, PyObject*>[index]);
     case kFastCall:
-      return reinterpret_cast<void*>(callers<PyObject*, PyObject* const*, std::ptrdiff_t>[index]);
+      return reinterpret_cast<void*>(callers<PyObject* const*, std::ptrdiff_t>[index]);
     case kFastCall | kKeywords:
-      return reinterpret_cast<void*>(
-          callers<PyObject*, PyObject* const*, std::ptrdiff_t, PyObject*>[index]);
+      return reinterpret_cast<void*>(callers<PyObject* const*, std::ptrdiff_t, PyObject*>[index]);
     default:
       return nullptr;
   }
-}
-
-/// CPython's functions. Found at run time: the library links no Python.
-struct Api {
-  PyObject* (*attribute)(PyObject*, const char*) = nullptr;
-  void (*decRef)(PyObject*) = nullptr;
-  void (*clearError)() = nullptr;
-  int (*isInstance)(PyObject*, PyObject*) = nullptr;
-  void* (*slot)(PyObject*, int) = nullptr;
-  void* (*functionOf)(PyObject*) = nullptr;
-  PyObject* type = nullptr;
-  PyObject* builtin = nullptr;
-  bool isComplete = false;
-
-  Api() {
-    isComplete =
-        findPythonSymbol("PyObject_GetAttrString", attribute) &&
-        findPythonSymbol("Py_DecRef", decRef) && findPythonSymbol("PyErr_Clear", clearError) &&
-        findPythonSymbol("PyObject_IsInstance", isInstance) &&
-        findPythonSymbol("PyType_GetSlot", slot) &&
-        findPythonSymbol("PyCFunction_GetFunction", functionOf) &&
-        findPythonSymbol("PyType_Type", type) && findPythonSymbol("PyCFunction_Type", builtin);
-  }
-};
-
-/// The object at a path below `object`, as a new reference; null where there is none.
-PyObject* attributeOf(const Api& api, PyObject* object, std::string_view path) {
-  const std::size_t end = path.find('.');
-  PyObject* const found = api.attribute(object, std::string(path.substr(0, end)).c_str());
-  if (!found) api.clearError();
-  if (!found || end == std::string_view::npos) return found;
-  PyObject* const inner = attributeOf(api, found, path.substr(end + 1));
-  api.decRef(found);
-  return inner;
 }
 
 /// Whether the pointer may be replaced: the system refuses to read into memory that is constant.
@@ -157,52 +176,51 @@ bool isWritable(void** pointer) {
 }
 
 /// The definition of a method of a builtin type.
-Definition* methodOf(const Api& api, PyObject* type, std::string_view name) {
-  auto* definition = static_cast<Definition*>(api.slot(type, kMethodsSlot));
-  if (!definition) api.clearError();
+Definition* methodOf(PyObject* type, std::string_view name) {
+  auto* definition = static_cast<Definition*>(api().slot(type, kMethodsSlot));
+  if (!definition) api().clearError();
   while (definition && definition->name && definition->name != name) ++definition;
   return definition && definition->name ? definition : nullptr;
 }
 
 /// The definition of a builtin function, which follows the head that all objects have.
-Definition* functionOf(const Api& api, PyObject* function, std::size_t headBytes) {
-  if (api.isInstance(function, api.builtin) != 1) return nullptr;
+Definition* functionOf(PyObject* function, std::size_t headBytes) {
+  if (api().isInstance(function, api().builtin) != 1) return nullptr;
   void* found = nullptr;
   std::memcpy(&found, reinterpret_cast<const char*>(function) + headBytes, sizeof(void*));
   auto* const definition = static_cast<Definition*>(found);
-  return definition && definition->function == api.functionOf(function) ? definition : nullptr;
+  return definition && definition->function == api().functionOf(function) ? definition : nullptr;
 }
 
 /// Returns false where the function is there and cannot be watched.
-bool watch(const Api& api, PyObject* torch, std::size_t headBytes, std::size_t index) {
+bool watch(PyObject* torch, std::size_t headBytes, std::size_t index) {
   const Function& wanted = kFunctions[index];
-  PyObject* const holder = attributeOf(api, torch, wanted.holder);
-  PyObject* const function = holder ? attributeOf(api, holder, wanted.name) : nullptr;
+  PyObject* const holder = attributeOf(torch, wanted.holder);
+  PyObject* const function = holder ? attributeOf(holder, wanted.name) : nullptr;
   bool ok = true;
   if (function) {
-    Definition* const definition = api.isInstance(holder, api.type) == 1
-                                       ? methodOf(api, holder, wanted.name)
-                                       : functionOf(api, function, headBytes);
+    Definition* const definition = api().isInstance(holder, api().type) == 1
+                                       ? methodOf(holder, wanted.name)
+                                       : functionOf(function, headBytes);
     void* const caller = definition ? callerOf(index, definition->flags) : nullptr;
     ok = caller && (definition->function == caller || isWritable(&definition->function));
     if (ok && definition->function != caller) {
       originals[index] = definition->function;
       __atomic_store_n(&definition->function, caller, __ATOMIC_RELEASE);
     }
-    api.decRef(function);
+    api().decRef(function);
   }
-  if (holder) api.decRef(holder);
+  if (holder) api().decRef(holder);
   return ok;
 }
 
 }  // namespace
 
 std::string watchWaitingCalls(PyObject* torch, std::size_t headBytes, bool isSimulated) {
-  static const Api api;
   std::string missed;
   for (std::size_t i = 0; i < kCount; ++i) {
     if (kFunctions[i].onlySimulated && !isSimulated) continue;
-    if (api.isComplete && watch(api, torch, headBytes, i)) continue;
+    if (api().isComplete && watch(torch, headBytes, i)) continue;
     missed.append(missed.empty() ? "" : ", ").append(kFunctions[i].shown);
   }
   return missed;
