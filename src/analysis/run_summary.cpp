@@ -360,7 +360,13 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   done.stepsMs = toMs(stepsNs);
   done.currentPeakExact = allExact && done.steps > 0;
   done.rateLeavesOutFirst = firstNs > 0 && stepsNs > firstNs;
-  const std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
+  std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
+  // What the steps have queued is done when the host has waited for it.
+  const auto drain = drainAfterSteps(store);
+  const auto& records = store.steps().records;
+  done.rateHasDrain =
+      drain && drain->endNs <= range.endNs && summary.lastStep == records.back().step();
+  if (done.rateHasDrain) ratedNs += drain->endNs - drain->beginNs;
   const std::uint64_t rated = done.rateLeavesOutFirst ? tokens - firstTokens : tokens;
   if (ratedNs > 0) {
     done.tokensPerS = static_cast<double>(rated) / (static_cast<double>(ratedNs) / kNsPerS);

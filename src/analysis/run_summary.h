@@ -66,8 +66,10 @@ struct RunSummary {
   double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
   /// Tokens of the steps over their host time, without the run's first step, which compiles and
-  /// allocates: see rateLeavesOutFirst.
+  /// allocates, and with the wait for the device that follows the last one: see rateLeavesOutFirst
+  /// and rateHasDrain.
   double tokensPerS = 0;
+  bool rateHasDrain = false;  ///< the wait of drainAfterSteps() is part of the time
   bool rateLeavesOutFirst =
       false;  ///< false where the first step is the only one, or none of these
   std::optional<double> lossFirst, lossLast;

@@ -48,7 +48,8 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
                            ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95);
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
-         (s.rateLeavesOutFirst ? " after the first" : "");
+         (s.rateLeavesOutFirst ? " after the first" : "") +
+         (s.rateHasDrain ? ", with the wait that follows the last" : "");
 }
 
 std::string lossLine(const RunSummary& s) {

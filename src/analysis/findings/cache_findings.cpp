@@ -213,6 +213,21 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
   if (slope < kLeastDriverGrowthBytes) return;
   if (robustSlope(series.current) > slope / 2 || isOfLivePeaks(series, slope)) return;
   Finding finding = steps.ofGrowth(FindingKind::DriverGrowth, robustSlope(series.driver));
+  // What is kept may be the cause: a tensor that grows takes a new block each time.
+  const auto kept =
+      std::find_if(findings.found.begin(), findings.found.end(),
+                   [](const Finding& each) { return each.kind == FindingKind::MemoryGrowth; });
+  if (kept != findings.found.end()) {
+    kept->title += ", and the driver takes " + formatBytes(wholeBytes(*finding.costBytes));
+    kept->evidence += "; driver " + rangeText(series.driver) +
+                      " (sampled): where one tensor grows, each step needs a larger block than "
+                      "the one that it frees";
+    kept->advice +=
+        ". A tensor that torch.cat makes longer at each step: keep a fixed number of "
+        "rows, in one buffer that is written in place";
+    kept->weight = std::max(kept->weight, finding.weight);
+    return;
+  }
   finding.title = "Driver memory grows by " + formatBytes(wholeBytes(*finding.costBytes)) +
                   " a step" +
                   (growth.shapes == 1 && steps.records.front().batch_size() > 0

@@ -479,7 +479,7 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
   }
   if (!isCondition(text) && text.find(".item(") != std::string::npos) {
     return "keep the values on the device, and read them together: torch.stack(values).tolist(); "
-           "what only serves a log or a metric every few steps. Values that one tensor holds: "
+           "read what only serves a log or a metric every few steps. Values that one tensor holds: "
            ".tolist() of it, once, before the loop";
   }
   std::string advice =

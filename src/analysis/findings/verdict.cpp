@@ -9,6 +9,7 @@
 #include "analysis/account/time_account.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -142,6 +143,15 @@ Verdict verdictOn(const CheckedSteps& steps) {
   const std::string waitsText = "the host waits for it for " + percentText(waits) + " of a step";
   const IdleShare idle = idleShareOf(steps.store, newest);
   if (!idle.isKnown()) {
+    // Only at the end is waited for what all the steps have queued.
+    const auto drain = steps.ofRange ? std::nullopt : drainAfterSteps(steps.store);
+    const double drainNs = drain ? static_cast<double>(drain->endNs - drain->beginNs) : 0;
+    if (drainNs > kHardlyWaits * stepsNs && drainNs > 2 * steps.medianMs * kNsPerMs) {
+      return {Bottleneck::kDevice,
+              "The device is the bottleneck: after the last step the host waits for " +
+                  formatDuration(drain->endNs - drain->beginNs) +
+                  " until what the steps have queued is done."};
+    }
     if (waits > kHardlyWaits || !keepsUp(steps.store, account.range.beginNs, stepsNs)) return {};
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
