@@ -148,6 +148,8 @@ inline constexpr std::string_view kOutputOnContextSign = "output_on_ctx";
 /// Each step adds `text` hooks to the models and their parameters, the newest of which has its code
 /// at `line`.
 inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";
+/// The script's optimizer updates its parameters in a few ops (foreach=True or fused=True).
+inline constexpr std::string_view kOptimizerAtOnceSign = "optimizer_at_once";
 /// Before Python 3.13 a host sample may be up to `text` late, and then has the line of the next
 /// call into C.
 inline constexpr std::string_view kSamplesLagSign = "samples_lag";

@@ -424,12 +424,13 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
   if (byBackward && isSlowedByMore(steps)) return false;
+  const bool isAtOnce = steps.store.run() && steps.store.run()->sign(kOptimizerAtOnceSign);
   // What backward runs is decided where forward computes it.
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
       "ops are queued more slowly than the device runs them,",
       byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
-      std::string(byOptimizer ? kOptimizerAdvice : "") +
+      std::string(byOptimizer && !isAtOnce ? kOptimizerAdvice : "") +
           "give the device more work with each op: a larger batch. A model as small as this may "
           "be faster on the CPU",
       inPhase(phase));

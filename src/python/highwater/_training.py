@@ -440,6 +440,8 @@ class Training(StepListener):
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
                 self._piled_hooks.after_step(self._steps, self._names)
+            if self._steps == 1 and any(group.get("foreach") or group.get("fused") for group in optimizer.param_groups):
+                self.note_sign("optimizer_at_once", "")
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
                 self.note_sign("output_on_ctx", *kept)
             self._rule.optimizer_ends(id(optimizer))
