@@ -81,6 +81,9 @@ class TestRestart : public QObject {
     QVERIFY(program.waitForFinished(kWaitMs));
     QCOMPARE(program.exitCode(), int(kExitEndedEarly));  // stopped
     const QString errors = QString::fromUtf8(program.readAllStandardError());
+    const QString out = QString::fromUtf8(program.readAllStandardOutput());
+    QCOMPARE(out.count("device simulated"), 2);
+    QVERIFY(out.mid(out.lastIndexOf("device simulated")).contains("\nstep "));  // its progress
 
     const auto killed = read(first), continued = read(second);
     QVERIFY(killed && continued);

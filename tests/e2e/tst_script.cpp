@@ -252,7 +252,7 @@ for step in range(10):
 
   /// A scheduler that ends `highwater run` means the training.
   void passesSignalsOn() {
-    const QString began = folder_.filePath("began");
+    const QString began = folder_.filePath("limit began");
     QProcess process;
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", recording_, "--force", "--", kPython, "-c",
@@ -311,6 +311,16 @@ for step in range(10):
     QCOMPARE(watched.out, QStringLiteral("1\n"));
     QVERIFY2(watched.err.contains(words), qPrintable(watched.err));
     QVERIFY(!QFile::exists(none));
+  }
+
+  void endsBeforeTheProgramWhereALimitIsWrong() {
+    const QString file = folder_.filePath("limit.highwater"),
+                  began = folder_.filePath("limit began");
+    const Outcome refused = runHighwater({"run", "--record", file, "--", "touch", began},
+                                         {"HIGHWATER_HANG_TIMEOUT_MS=soon"});
+    QCOMPARE(refused.exitCode, 2);
+    QVERIFY2(refused.err.contains("HIGHWATER_HANG_TIMEOUT_MS"), qPrintable(refused.err));
+    QVERIFY(!QFile::exists(began) && !QFile::exists(file));
   }
 
   /// The second run is refused before its program begins.
