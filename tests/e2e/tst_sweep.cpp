@@ -239,7 +239,9 @@ class TestSweep : public QObject {
   /// A sweep that starts its own run does not begin with the large batch of the controls.
   void beginsSmallInTheWindow() {
     session::LaunchOptions options = test::workerRun(256, 32);
-    options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB")};
+    // Slow, or the sweep may be complete before it is stopped, and then nothing is put back.
+    options.environment = {QStringLiteral("HIGHWATER_SIM_RECOMMENDED_MAX=96MiB"),
+                           QStringLiteral("HIGHWATER_SIM_SLOWDOWN=8")};
     Hands hands(options);
     window::MainWindow& window = hands.window;
     auto* sweep = hands.find<QAction>("sweepAction");
