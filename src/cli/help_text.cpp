@@ -28,7 +28,8 @@ std::string nameOf(const CLI::Option& option) {
 }
 
 std::string describe(const CLI::Option& option) {
-  const std::string text = option.get_description(), value = option.get_default_str();
+  const std::string& text = option.get_description();
+  const std::string value = option.get_default_str();
   return value.empty() ? text : text + " (default " + value + ')';
 }
 

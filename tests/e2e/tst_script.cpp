@@ -252,7 +252,7 @@ for step in range(10):
 
   /// A scheduler that ends `highwater run` means the training.
   void passesSignalsOn() {
-    const QString began = folder_.filePath("limit began");
+    const QString began = folder_.filePath("began");
     QProcess process;
     process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
                   {"run", "--record", recording_, "--force", "--", kPython, "-c",
