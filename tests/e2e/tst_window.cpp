@@ -266,7 +266,13 @@ class TestWindow : public QObject {
     const std::int64_t lastEndNs = lastStep.begin_ns() + lastStep.duration_ns();
     const std::int64_t room = (lastEndNs - firstStep.begin_ns()) / 4;
     QVERIFY(shownRange.beginNs <= firstStep.begin_ns());
-    QVERIFY(shownRange.beginNs >= firstStep.begin_ns() - room);
+    QVERIFY2(shownRange.beginNs >= firstStep.begin_ns() - room,
+             qPrintable(QStringLiteral("%1 to %2 ns is shown, steps from %3 to %4 ns, extent to %5")
+                            .arg(shownRange.beginNs)
+                            .arg(shownRange.endNs)
+                            .arg(firstStep.begin_ns())
+                            .arg(lastEndNs)
+                            .arg(hands.window.timeAxis().extent().endNs)));
     QVERIFY(shownRange.endNs >= lastEndNs);
     QVERIFY(shownRange.endNs <= lastEndNs + room);
     std::set<std::uint32_t> steps;

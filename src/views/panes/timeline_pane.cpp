@@ -113,7 +113,11 @@ void TimelinePane::showRecordedOps() {
     ++until;
   }
   if (until != from) {
-    axis_->zoomTo({from->begin_ns(), (until - 1)->begin_ns() + (until - 1)->duration_ns()});
+    const TimeRange shown{from->begin_ns(), (until - 1)->begin_ns() + (until - 1)->duration_ns()};
+    // Where a thread's events are late, the run is complete only up to an earlier time.
+    const TimeRange extent = axis_->extent();
+    axis_->setExtent({extent.beginNs, std::max(extent.endNs, shown.endNs)});
+    axis_->zoomTo(shown);
   }
 }
 
