@@ -184,19 +184,12 @@ Result<void> Run::begin(const QString& program, const QString& name,
   if (target->begins == RecordingTarget::Begins::kAtOnce) {
     if (auto begun = output->begin(); !begun) return begun;
   }
-  followTimer_.stop();
-  sweep_.reset();
-  session_.reset();
+  forgetRun();
   store_.clear();
   output_ = std::move(output);
   keepsRecording_ = true;
-  fileIsGone_ = false;
   recordingPath_ = target->path;
-  outputProblem_.clear();
   condition_ = {};
-  restart_.reset();
-  continuation_.reset();
-  whyNotContinued_.clear();
   session_ = makeSession();
   session_->addSink(output_.get());
   session_->addSink(&store_);
@@ -215,6 +208,18 @@ Result<void> Run::begin(const QString& program, const QString& name,
   emit runReplaced();
   session_->start();
   return {};
+}
+
+void Run::forgetRun() {
+  followTimer_.stop();
+  sweep_.reset();
+  session_.reset();
+  restart_.reset();
+  continuation_.reset();
+  continuesAtOnce_ = false;
+  whyNotContinued_.clear();
+  outputProblem_.clear();
+  fileIsGone_ = false;
 }
 
 /// Where the recording of a run of `program` goes; `name` is the user's, if there is one.
@@ -249,15 +254,7 @@ Result<void> Run::open(const fs::path& path) {
 Result<void> Run::show(const fs::path& path, analysis::LiveStore&& read,
                        RecordingCondition&& condition, std::shared_ptr<ReadSoFar> soFar) {
   if (live()) return failure("a run is going on: stop it before opening a recording");
-  followTimer_.stop();
-  continuesAtOnce_ = false;
-  continuation_.reset();
-  restart_.reset();
-  whyNotContinued_.clear();
-  outputProblem_.clear();
-  fileIsGone_ = false;
-  sweep_.reset();
-  session_.reset();
+  forgetRun();
   script_.reset();
   const std::uint64_t revision = store_.revision();
   // Gigabytes are not freed in the time of a frame.

@@ -204,6 +204,9 @@ class Run final : public QObject {
   [[nodiscard]] Result<void> begin(
       const QString& program, const QString& name,
       const std::function<std::unique_ptr<session::Session>()>& makeSession);
+  /// Ends what belongs to the run on screen, and clears what is known of its end, before another
+  /// one takes its place.
+  void forgetRun();
   void onState(session::Session::State state);
   void finish(const RunEnd& end);
   /// Starts a worker and its recording.
