@@ -26,11 +26,12 @@ struct StepRows {
 /// at or before its end. Two binary searches.
 [[nodiscard]] StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range);
 
+/// So many steps must have been queued since the last wait for the next one to be for them.
+inline constexpr std::uint32_t kLeastDrainedSteps = 4;
 /// The wait, after the last step of a run that has ended, for what its steps have queued: nothing
 /// else comes in between, and kLeastDrainedSteps or more were queued since the last wait. Empty
 /// where there is none. Until its end the device was behind the host.
 [[nodiscard]] std::optional<TimeRange> drainAfterSteps(const LiveStore& store);
-inline constexpr std::size_t kLeastDrainedSteps = 4;
 
 /// Returns the index of the newest of the last 64 steps that has the batch size of the step before
 /// it, or of the last step. The last batch of an epoch is often shorter, which is no change of a

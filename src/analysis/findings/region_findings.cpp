@@ -6,6 +6,7 @@
 
 #include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/whole_steps.h"
 #include "core/fallback_advice.h"
 #include "core/units.h"
 
@@ -159,8 +160,6 @@ Gain gainOf(Taker taker, const Shares& shares, std::int64_t ns, double steps) {
   return {low * msAStep, (low + high) / 2 * msAStep, high * msAStep};
 }
 
-/// So many steps must have been queued since the last wait for the next one to be for them.
-constexpr std::uint32_t kLeastBacklogSteps = 4;
 /// So many waits a visit of a region, or fewer, read what it has computed at its end.
 constexpr std::uint64_t kMostReadsAtEnd = 3;
 
@@ -362,7 +361,7 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   TimeRange range = steps.firstToLast();
   if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
   const TimeAccount account = accountTime(store, range);
-  std::map<NamedRegion, Share> backlog = backlogs(steps, range, kLeastBacklogSteps);
+  std::map<NamedRegion, Share> backlog = backlogs(steps, range, kLeastDrainedSteps);
   constexpr std::array<std::pair<Region, const char*>, 3> kSearched = {
       {{Region::Evaluation, "Evaluation"},
        {Region::BetweenSteps, "Between steps"},
