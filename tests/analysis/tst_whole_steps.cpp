@@ -1,6 +1,8 @@
 #include <QtTest>
+#include <functional>
 #include <random>
 
+#include "analysis/run_summary.h"
 #include "analysis/whole_steps.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
@@ -72,6 +74,48 @@ class TestWholeSteps : public QObject {
     std::vector<std::uint32_t> longAgo{16, 16};
     for (std::uint32_t size = 1; size <= 64; ++size) longAgo.push_back(100 + size);
     QCOMPARE(newestOf(longAgo), longAgo.size() - 1);
+  }
+
+  /// The host queues eight steps in 8 ms, and then waits 20 ms until the device has done them.
+  void theWaitAfterTheLastStepBelongsToTheSteps() {
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    const auto storeOf = [&](const std::function<void(test::OwnedBatch&)>& change, bool ends) {
+      test::OwnedBatch batch;
+      for (std::uint32_t step = 1; step <= 8; ++step) {
+        batch.steps.emplace_back((step - 1) * kMillisecond, kMillisecond, 1, 1, -1, step, 16U, 64U,
+                                 1024U, 0.0F, static_cast<std::uint8_t>(0),
+                                 static_cast<std::uint8_t>(0));
+      }
+      batch.syncPoints.emplace_back(9 * kMillisecond, 20 * kMillisecond, 4, 8U, kNoId, kNoId, kNoId,
+                                    1, events::SyncKind::ScalarRead, events::Phase::None,
+                                    static_cast<std::uint8_t>(0));
+      change(batch);
+      LiveStore store;
+      store.apply(batch.view());
+      if (ends) store.apply(RunEnd{});
+      return store;
+    };
+    const auto asItIs = [](test::OwnedBatch&) {};
+    const LiveStore store = storeOf(asItIs, true);
+    const auto drain = drainAfterSteps(store);
+    QVERIFY(drain && drain->beginNs == 9 * kMillisecond && drain->endNs == 29 * kMillisecond);
+    const RunSummary summary = summarize(store);
+    QVERIFY(summary.rateHasDrain && summary.rateLeavesOutFirst);
+    QCOMPARE(summary.tokensPerS, 7 * 1024 / 0.027);
+    // Not of a range that ends before, nor while the run may go on.
+    QVERIFY(!summarize(store, TimeRange{0, 8 * kMillisecond}).rateHasDrain);
+    QVERIFY(!drainAfterSteps(storeOf(asItIs, false)));
+    // Where the host has waited in the last steps, or works before the wait, it is for that.
+    const auto waits = [&](test::OwnedBatch& batch) {
+      batch.syncPoints.emplace_back(6 * kMillisecond, kMillisecond / 2, 4, 7U, kNoId, kNoId, kNoId,
+                                    1, events::SyncKind::ScalarRead, events::Phase::None,
+                                    static_cast<std::uint8_t>(0));
+    };
+    QVERIFY(!drainAfterSteps(storeOf(waits, true)));
+    const auto evaluates = [&](test::OwnedBatch& batch) {
+      batch.namedSpans.emplace_back(8 * kMillisecond, kMillisecond / 2, 8U, 1U, 1, std::uint8_t{0});
+    };
+    QVERIFY(!drainAfterSteps(storeOf(evaluates, true)));
   }
 
   void anInvertedRangeHasNone() {
