@@ -143,6 +143,8 @@ class LiveStore final : public MessageSink {
   /// The lines that the thread that trains ran at some 25 moments a second, sorted by time. Only of
   /// scripts; recordings of formats before 8 have none.
   [[nodiscard]] const std::vector<events::HostSample>& hostSamples() const { return hostSamples_; }
+  /// What the ops of one step have the device do, by their sizes.
+  [[nodiscard]] const std::vector<events::OpWork>& opWork() const { return opWork_; }
   /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
   /// The recorded ops, without old ones that were dropped.
@@ -362,6 +364,7 @@ class LiveStore final : public MessageSink {
   SystemColumns system_;
   MachineColumns machine_;
   std::vector<events::HostSample> hostSamples_;
+  std::vector<events::OpWork> opWork_;
   StepColumns steps_;
   std::vector<events::StepRecord> iterations_;  ///< steps at the end of the run: see StepsAre
   std::vector<events::PhaseSpan> phases_;

@@ -31,6 +31,7 @@ namespace highwater {
   X(NamedSpan, namedSpans, named_spans, kNever, "named spans")                      \
   X(SyncPoint, syncPoints, sync_points, kNever, "sync points")                      \
   X(OpenSpan, openSpans, open_spans, kNever, "open spans")                          \
+  X(OpWork, opWork, op_work, kNever, "amounts of work of ops")                      \
   X(SystemSample, systemSamples, system_samples, kWhenBehind, "system samples")     \
   X(MachineSample, machineSamples, machine_samples, kWhenBehind, "machine samples") \
   X(MemorySample, memorySamples, memory_samples, kWhenBehind, "memory samples")     \

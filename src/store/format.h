@@ -15,9 +15,9 @@ namespace highwater::store {
 inline constexpr std::int32_t kApplicationId = 0x48575243;
 /// The version of the recording format that this program writes. A reader opens every version up to
 /// its own. It rises when an older reader would misread a newer file.
-inline constexpr std::int32_t kFormatVersion = 8;
+inline constexpr std::int32_t kFormatVersion = 9;
 /// The first format with notes of the user. Format 6 added markers of more knobs, format 7 machine
-/// samples, format 8 host samples.
+/// samples, format 8 host samples, format 9 the work of ops.
 inline constexpr std::int32_t kFormatOfNotes = 5;
 
 /// The size in bytes, uncompressed, at which the writer ends a batch of frames.

@@ -165,6 +165,21 @@ BrokenRule checkEvent(const events::HostSample& e, const EventContext& context) 
       .result();
 }
 
+BrokenRule checkEvent(const events::OpWork& e, const EventContext& context) {
+  return EventCheck("work of an op", context)
+      .time(e.time_ns())
+      .bytes(e.bytes(), "bytes")
+      .number(e.flops() <= kMaxFlops, "floating-point operations")
+      .number(e.calls() >= 1, "calls")
+      .name(e.op())
+      .module(e.module_id())
+      .callSite(e.call_site())
+      .name(e.shapes())
+      .value(e.phase(), true, "phase")
+      .flag(e.backward(), "backward flag")
+      .result();
+}
+
 BrokenRule checkEvent(const events::StepRecord& e, const EventContext& context) {
   return EventCheck("step", context)
       .span(e.begin_ns(), e.duration_ns())

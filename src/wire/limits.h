@@ -37,6 +37,9 @@ inline constexpr std::size_t kMaxNewerSamples = 256;
 inline constexpr std::int64_t kMaxRunNs = std::int64_t{366} * 24 * 3600 * 1'000'000'000;
 /// The largest plausible amount of memory, in bytes.
 inline constexpr std::uint64_t kMaxPlausibleBytes = std::uint64_t{1} << 50;  // 1 PiB
+/// The most plausible floating-point operations of an op in a step: a thousand seconds of the
+/// fastest GPU.
+inline constexpr std::uint64_t kMaxFlops = std::uint64_t{1} << 60;
 /// The largest plausible swap traffic of a machine since it was started, in bytes.
 inline constexpr std::int64_t kMaxSwapTrafficBytes = std::int64_t{1} << 60;  // 1 EiB
 /// The largest plausible batch size, in rows of the data set. Runs have the lower limit

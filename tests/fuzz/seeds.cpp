@@ -66,6 +66,9 @@ Stream madeUp(const test::SampleRunOptions& options) {
     EventBatch sampled;
     sampled.completeUpToNs = batch->completeUpToNs;
     sampled.hostSamples = {&sample, 1};
+    const events::OpWork work(batch->completeUpToNs, 1, 1, 1, 1, kNoId, kNoId, kNoId, kNoId,
+                              events::Phase::None, 0);
+    sampled.opWork = {&work, 1};
     add(stream, wire::encode(sampled), sampled);
   });
   return stream;

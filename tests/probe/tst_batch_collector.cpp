@@ -23,7 +23,7 @@ events::SyncPoint syncAt(std::int64_t beginNs, CallSiteId site) {
 struct Sent {
   std::int64_t completeUpToNs = 0;
   std::vector<std::int64_t> sampleTimes;
-  std::size_t syncs = 0, steps = 0, ops = 0, hostSamples = 0;
+  std::size_t syncs = 0, steps = 0, ops = 0, hostSamples = 0, opWork = 0;
 };
 
 std::vector<Sent> flush(BatchCollector& collector, std::int64_t completeUpToNs,
@@ -39,6 +39,7 @@ std::vector<Sent> flush(BatchCollector& collector, std::int64_t completeUpToNs,
         each.steps = batch.steps.size();
         each.ops = batch.ops.size();
         each.hostSamples = batch.hostSamples.size();
+        each.opWork = batch.opWork.size();
       });
   return sent;
 }
@@ -54,10 +55,12 @@ class TestBatchCollector : public QObject {
     QVERIFY(flush(collector, 100).empty());
   }
 
-  void hostSamplesWaitForTheirCallSites() {
+  void hostSamplesAndWorkWaitForTheirCallSites() {
     BatchCollector collector;
     for (const CallSiteId site : {CallSiteId{3}, kSite, CallSiteId{3}}) {
       collector.add(events::HostSample(50, 1, site, 1, events::Phase::None));
+      collector.add(
+          events::OpWork(50, 1, 1, 1, 1, kNoId, kNoId, site, kNoId, events::Phase::None, 0));
     }
     const auto first = flush(collector, 100, false);
     QCOMPARE(first.size(), std::size_t{1});
@@ -66,6 +69,8 @@ class TestBatchCollector : public QObject {
     const auto second = flush(collector, 200);
     QCOMPARE(second.size(), std::size_t{1});
     QCOMPARE(second[0].hostSamples, std::size_t{2});
+    QCOMPARE(first[0].opWork, std::size_t{1});
+    QCOMPARE(second[0].opWork, std::size_t{2});
   }
 
   void sortsSamplesAndHoldsBackLaterOnes() {

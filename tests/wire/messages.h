@@ -95,6 +95,7 @@ struct GoodBatch {
   events::MachineSample machine{
       1000, 4096, -1, 8192, -1, events::ThermalState::Serious, events::PowerMode::Unknown};
   events::HostSample host{1500, 1, 2, 1, events::Phase::None};
+  events::OpWork opWork{1700, 4096, 8192, 1, 2, 2, 3, 2, 2, events::Phase::Forward, 0};
   std::int64_t completeUpToNs = 2000;
 
   [[nodiscard]] EventBatch view() const {
@@ -117,6 +118,7 @@ struct GoodBatch {
     batch.namedSpans = {&named, 1};
     batch.machineSamples = {&machine, 1};
     batch.hostSamples = {&host, 1};
+    batch.opWork = {&opWork, 1};
     return batch;
   }
 };

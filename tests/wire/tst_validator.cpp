@@ -253,6 +253,24 @@ class TestValidator : public QObject {
     refuses(greeted(), batch, Violation::kNumberOutOfRange);
   }
 
+  void refusesWorkThatNoGpuDoes() {
+    EventBatch batch;
+    const events::OpWork most(1, 0, kMaxFlops, 1, 1, kNoId, kNoId, kNoId, kNoId,
+                              events::Phase::None, 0);
+    batch.opWork = {&most, 1};
+    QVERIFY(greeted().check(batch).ok());
+    const events::OpWork more(1, 0, kMaxFlops + 1, 1, 1, kNoId, kNoId, kNoId, kNoId,
+                              events::Phase::None, 0);
+    batch.opWork = {&more, 1};
+    refuses(greeted(), batch, Violation::kNumberOutOfRange);
+    const events::OpWork none(1, 0, 0, 1, 0, kNoId, kNoId, kNoId, kNoId, events::Phase::None, 0);
+    batch.opWork = {&none, 1};
+    refuses(greeted(), batch, Violation::kNumberOutOfRange);
+    const events::OpWork elsewhere(1, 0, 0, 1, 1, kNoId, kNoId, 77, kNoId, events::Phase::None, 0);
+    batch.opWork = {&elsewhere, 1};
+    refuses(greeted(), batch, Violation::kUndefinedId);
+  }
+
   void acceptsASampleBehindAFewNewerOnes() {
     std::vector<events::MemorySample> samples;
     for (std::size_t i = 0; i < kMaxNewerSamples; ++i) {

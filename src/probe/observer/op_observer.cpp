@@ -90,7 +90,10 @@ class OpObserver::Registrations {
 };
 
 OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
-    : recorder_(recorder), device_(device), registrations_(std::make_unique<Registrations>()) {
+    : recorder_(recorder),
+      device_(device),
+      registrations_(std::make_unique<Registrations>()),
+      census_(recorder) {
   watchDevice(device);
   CallSiteCache::warmUp();
   recorder.setAutograd(torchAutograd());
@@ -102,10 +105,12 @@ OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
   at::disableCallback(callback_);
   follow(recorder.level());
   recorder.onLevel([this](events::ProbeLevel level) { follow(level); });
+  recorder.onStep([this](std::uint32_t step) { census_.stepBegins(step); });
 }
 
 OpObserver::~OpObserver() {
   recorder_.onLevel(nullptr);
+  recorder_.onStep(nullptr);
   at::removeCallback(callback_);
   thisThread_.reset();
   watchedOps_.reset();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "probe/observer/census_ops.h"
 #include "probe/observer/device_kind.h"
 #include "probe/observer/watched_ops.h"
 #include "probe/observer/watched_thread.h"
@@ -17,6 +18,8 @@ namespace highwater::probe {
 /// - `monitor`: kernels of their own observe the ops that can wait or fall back (WatchedOps); all
 ///   other ops run as if nobody observed.
 /// - `ops`: the same, and a global RecordFunction callback records every op of all threads.
+///
+/// At both, the work of the ops of one step is counted (CensusOps).
 ///
 /// At `monitor` a marker says so where another user of the dispatcher's key leaves it blind.
 ///
@@ -48,6 +51,7 @@ class OpObserver {
   std::unique_ptr<Registrations> registrations_;
   std::optional<WatchedOps> watchedOps_;
   std::optional<WatchedThread> thisThread_;
+  CensusOps census_;
 };
 
 }  // namespace highwater::probe

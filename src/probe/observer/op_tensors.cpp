@@ -130,24 +130,24 @@ void forEachTensor(c10::ArrayRef<const c10::IValue> values, F&& f) {
   }
 }
 
-bool saysItsSizes(const at::Tensor& tensor) {
+// The MPS hooks, which live as long as the process; nullptr where another device is observed.
+std::atomic<const at::MPSHooksInterface*> countingHooks{nullptr};
+
+}  // namespace
+
+bool saysItsSizes(const at::Tensor& tensor) noexcept {
   return tensor.defined() && !tensor.is_nested() &&
          !tensor.unsafeGetTensorImpl()->has_symbolic_sizes_strides();
 }
 
-std::string writeShapes(c10::ArrayRef<const c10::IValue> inputs) {
+std::string writeShapes(c10::ArrayRef<const c10::IValue> values) {
   std::string text;
-  forEachTensor(inputs, [&text](const at::Tensor& tensor) {
+  forEachTensor(values, [&text](const at::Tensor& tensor) {
     if (!saysItsSizes(tensor)) return;
     appendShape(text, tensor.sizes(), c10::getDtypeNames(tensor.scalar_type()).first);
   });
   return text;
 }
-
-// The MPS hooks, which live as long as the process; nullptr where another device is observed.
-std::atomic<const at::MPSHooksInterface*> countingHooks{nullptr};
-
-}  // namespace
 
 bool isOnDevice(const at::Tensor& tensor) noexcept {
   constexpr c10::DispatchKeySet kHolds{c10::DispatchKey::Python, c10::DispatchKey::Functionalize};

@@ -3,13 +3,14 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include <string>
 #include <string_view>
 
 #include "probe/observer/device_kind.h"
 #include "probe/observer/op_stack.h"
 
-/// Reads an op's tensors, as RecordFunction passes them. Nothing here throws: a tensor that cannot
-/// tell its sizes (nested, symbolic) is skipped.
+/// Reads an op's tensors, as RecordFunction passes them. A tensor that cannot tell its sizes
+/// (nested, symbolic) is skipped.
 namespace highwater::probe {
 
 /// Chooses the device that the functions below look at. Call it first, while no op is observed.
@@ -18,6 +19,11 @@ void watchDevice(DeviceKind kind);
 /// Returns the name of the chosen device, "mps" or "cuda"; "" where MPS is chosen and the process
 /// has none.
 [[nodiscard]] std::string_view watchedDevice() noexcept;
+
+/// Returns whether the tensor is defined and tells its sizes.
+[[nodiscard]] bool saysItsSizes(const at::Tensor& tensor) noexcept;
+/// Returns the text of the shapes of an op's tensors, as in OpSpan; of each list the first ones.
+[[nodiscard]] std::string writeShapes(c10::ArrayRef<const c10::IValue> values);
 
 /// Returns whether the tensor is on the watched device, by its dispatch keys: asking for the device
 /// may call Python. False for a tensor that holds others, such as a fake one of torch.compile: the

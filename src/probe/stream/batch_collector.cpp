@@ -59,6 +59,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
   auto waitingSyncs = takeFromFirst(events_.syncPoints, waits);
   auto waitingFallbacks = takeFromFirst(events_.fallbacks, waits);
   auto waitingHostSamples = takeFromFirst(events_.hostSamples, waits);
+  auto waitingOpWork = takeFromFirst(events_.opWork, waits);
   completeUpToNs = firstEnd(waitingFallbacks, firstEnd(waitingSyncs, completeUpToNs));
   completeUpToNs = std::max(completeUpToNs, sentUpToNs_);
 
@@ -82,6 +83,7 @@ void BatchCollector::flush(std::int64_t completeUpToNs,
   events_.syncPoints = std::move(waitingSyncs);
   events_.fallbacks = std::move(waitingFallbacks);
   events_.hostSamples = std::move(waitingHostSamples);
+  events_.opWork = std::move(waitingOpWork);
 }
 
 }  // namespace highwater::probe

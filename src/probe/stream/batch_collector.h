@@ -27,7 +27,8 @@ class BatchCollector {
   ///
   /// Steps and memory samples come from several threads, so they are sorted, steps by number and
   /// samples by time; samples later than `completeUpToNs` wait for the next call. Sync points,
-  /// fallbacks and host samples also wait, from the first one on whose call site is not defined yet
+  /// fallbacks, host samples and the work of ops also wait, from the first one on whose call site
+  /// is not defined yet
   /// (`isDefined` returns false). The batches are then marked complete only up to the end of that
   /// wait or fallback.
   void flush(std::int64_t completeUpToNs, const std::function<bool(CallSiteId)>& isDefined,

@@ -106,8 +106,15 @@ class Recorder {
   void mark(events::MarkerKind kind, std::uint32_t step, double before = 0, double after = 0,
             std::string_view text = {});
 
-  /// Sets the running step; events on all threads are attributed to it.
-  void setStep(std::uint32_t step) { step_.store(step, std::memory_order_relaxed); }
+  /// Sets the running step, to which events on all threads are attributed, and tells the observer.
+  /// Training thread only.
+  void setStep(std::uint32_t step) {
+    step_.store(step, std::memory_order_relaxed);
+    if (onStep_) onStep_(step);
+  }
+  /// Sets the observer's callback for the begin of steps; nullptr removes it. Must not run
+  /// concurrently with setStep().
+  void onStep(std::function<void(std::uint32_t)> listener) { onStep_ = std::move(listener); }
   /// The running step, as setStep() set it.
   [[nodiscard]] std::uint32_t step() const { return step_.load(std::memory_order_relaxed); }
   /// Sets the running phase of the step; events on all threads are attributed to it.
@@ -203,6 +210,7 @@ class Recorder {
   std::atomic<bool> movesBatchesAnywhere_{false};
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
   std::function<void(events::ProbeLevel)> onLevel_;
+  std::function<void(std::uint32_t)> onStep_;
   std::atomic<bool> paused_{false};
   // Below kOnceBlocked: the threads that are blocked now. Above: Blocked::before.
   static constexpr std::uint64_t kOnceBlocked = 1 << 16;

@@ -1,0 +1,340 @@
+#include "probe/observer/census_ops.h"
+
+#include <ATen/core/TensorBody.h>
+#include <ATen/record_function.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "probe/observer/op_tensors.h"
+#include "probe/observer/thread_op_stack.h"
+
+#ifndef NDEBUG
+#error "RecordFunction::inputs() asserts against a release libtorch: compile this with NDEBUG"
+#endif
+
+namespace highwater::probe {
+namespace {
+
+/// How the bytes of an op follow from its tensors.
+enum class Traffic : std::uint8_t {
+  kAll,       ///< reads its arguments, writes its results
+  kWrites,    ///< does not read what it writes over: fill_
+  kGathers,   ///< reads as much as it writes, out of something larger
+  kScatters,  ///< writes as much as it reads, into something larger
+  kNone       ///< changes how a tensor is looked at
+};
+/// How the floating-point operations of an op follow from its tensors.
+enum class Arithmetic : std::uint8_t {
+  kLittle,        ///< the bytes take longer
+  kProduct,       ///< each value of the result is a dot product with a row of the first argument
+  kAddedProduct,  ///< the same with a row of the second argument: the first one is added
+  kConvolution,   ///< each value of the result is a dot product with a filter
+  kConvolutionGradients  ///< the same twice, for each value of the result's gradient
+};
+
+struct OpRule {
+  std::string_view name;  ///< without "aten::"
+  Traffic traffic = Traffic::kAll;
+  Arithmetic arithmetic = Arithmetic::kLittle;
+};
+/// Ops whose work is not the bytes of their arguments and results. Views need no rule.
+constexpr std::array kOpRules = {
+    OpRule{"_convolution", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"_index_put_impl_", Traffic::kScatters},
+    OpRule{"_mps_convolution", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"_mps_convolution_transpose", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"addbmm", Traffic::kAll, Arithmetic::kAddedProduct},
+    OpRule{"addmm", Traffic::kAll, Arithmetic::kAddedProduct},
+    OpRule{"addmm_", Traffic::kAll, Arithmetic::kAddedProduct},
+    OpRule{"as_strided_", Traffic::kNone},
+    OpRule{"baddbmm", Traffic::kAll, Arithmetic::kAddedProduct},
+    OpRule{"baddbmm_", Traffic::kAll, Arithmetic::kAddedProduct},
+    OpRule{"bernoulli_", Traffic::kWrites},
+    OpRule{"bmm", Traffic::kAll, Arithmetic::kProduct},
+    OpRule{"convolution", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"convolution_backward", Traffic::kAll, Arithmetic::kConvolutionGradients},
+    OpRule{"convolution_backward_overrideable", Traffic::kAll, Arithmetic::kConvolutionGradients},
+    OpRule{"convolution_overrideable", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"copy_", Traffic::kWrites},
+    OpRule{"detach_", Traffic::kNone},
+    OpRule{"embedding", Traffic::kGathers},
+    OpRule{"empty", Traffic::kNone},
+    OpRule{"empty_like", Traffic::kNone},
+    OpRule{"empty_permuted", Traffic::kNone},
+    OpRule{"empty_strided", Traffic::kNone},
+    OpRule{"exponential_", Traffic::kWrites},
+    OpRule{"fill_", Traffic::kWrites},
+    OpRule{"gather", Traffic::kGathers},
+    OpRule{"index", Traffic::kGathers},
+    OpRule{"index_add_", Traffic::kScatters},
+    OpRule{"index_copy_", Traffic::kScatters},
+    OpRule{"index_put_", Traffic::kScatters},
+    OpRule{"index_select", Traffic::kGathers},
+    OpRule{"linear", Traffic::kAll, Arithmetic::kProduct},
+    OpRule{"mm", Traffic::kAll, Arithmetic::kProduct},
+    OpRule{"mps_convolution_backward", Traffic::kAll, Arithmetic::kConvolutionGradients},
+    OpRule{"mps_convolution_transpose_backward", Traffic::kAll, Arithmetic::kConvolutionGradients},
+    OpRule{"new_empty", Traffic::kNone},
+    OpRule{"new_empty_strided", Traffic::kNone},
+    OpRule{"normal_", Traffic::kWrites},
+    OpRule{"random_", Traffic::kWrites},
+    OpRule{"record_stream", Traffic::kNone},
+    OpRule{"requires_grad_", Traffic::kNone},
+    OpRule{"resize_", Traffic::kNone},
+    OpRule{"scatter_", Traffic::kScatters},
+    OpRule{"scatter_add_", Traffic::kScatters},
+    OpRule{"set_", Traffic::kNone},
+    OpRule{"squeeze_", Traffic::kNone},
+    OpRule{"t_", Traffic::kNone},
+    OpRule{"take", Traffic::kGathers},
+    OpRule{"transpose_", Traffic::kNone},
+    OpRule{"uniform_", Traffic::kWrites},
+    OpRule{"unsqueeze_", Traffic::kNone},
+    OpRule{"zero_", Traffic::kWrites},
+};
+
+constexpr std::string_view kAtenPrefix = "aten::";
+
+OpRule ruleOf(std::string_view name) {
+  if (name.starts_with(kAtenPrefix)) name.remove_prefix(kAtenPrefix.size());
+  const auto* found = std::find_if(kOpRules.begin(), kOpRules.end(),
+                                   [name](const OpRule& each) { return each.name == name; });
+  return found == kOpRules.end() ? OpRule{name} : *found;
+}
+
+/// A tensor of an op on the device.
+struct SeenTensor {
+  const void* tensor = nullptr;
+  const void* storage = nullptr;
+  double bytes = 0;  ///< of memory: an expanded tensor has no more than what it repeats
+  std::vector<std::int64_t> sizes;
+};
+
+void see(const at::Tensor& tensor, std::vector<SeenTensor>& into) {
+  if (!saysItsSizes(tensor) || !isOnDevice(tensor) || !tensor.has_storage()) return;
+  const auto all = static_cast<double>(tensor.numel()) * static_cast<double>(tensor.itemsize());
+  into.push_back({tensor.unsafeGetTensorImpl(), tensor.storage().unsafeGetStorageImpl(),
+                  std::min(all, static_cast<double>(tensor.storage().nbytes())),
+                  tensor.sizes().vec()});
+}
+
+std::vector<SeenTensor> tensorsOf(c10::ArrayRef<const c10::IValue> values) {
+  std::vector<SeenTensor> seen;
+  for (const c10::IValue& value : values) {
+    if (value.isTensor()) {
+      see(value.toTensor(), seen);
+    } else if (value.isList()) {
+      for (const c10::IValue& each : value.toListRef()) {
+        if (each.isTensor()) see(each.toTensor(), seen);
+      }
+    }
+  }
+  return seen;
+}
+
+double sumOfBytes(const std::vector<SeenTensor>& tensors) {
+  double bytes = 0;
+  for (const SeenTensor& each : tensors) bytes += each.bytes;
+  return bytes;
+}
+
+double numberOfValues(const std::vector<std::int64_t>& sizes) {
+  double number = 1;
+  for (const std::int64_t size : sizes) number *= static_cast<double>(size);
+  return number;
+}
+
+/// The places of a batch of pictures, whose second size is that of the channels.
+double placesOf(const std::vector<std::int64_t>& sizes) {
+  return sizes.size() < 2 || sizes[1] == 0 ? 0
+                                           : numberOfValues(sizes) / static_cast<double>(sizes[1]);
+}
+
+double flopsOf(Arithmetic arithmetic, const std::vector<SeenTensor>& arguments,
+               const std::vector<SeenTensor>& results) {
+  switch (arithmetic) {
+    case Arithmetic::kLittle:
+      return 0;
+    case Arithmetic::kProduct:
+    case Arithmetic::kAddedProduct: {
+      const std::size_t first = arithmetic == Arithmetic::kProduct ? 0 : 1;
+      if (results.empty() || arguments.size() <= first || arguments[first].sizes.empty()) return 0;
+      return 2 * numberOfValues(results[0].sizes) *
+             static_cast<double>(arguments[first].sizes.back());
+    }
+    case Arithmetic::kConvolution:
+    case Arithmetic::kConvolutionGradients: {
+      const bool isForward = arithmetic == Arithmetic::kConvolution;
+      const std::size_t filters = isForward ? 1 : 2;
+      if (arguments.size() <= filters || results.empty()) return 0;
+      // At each place of the smaller one, input or output: a transposed one goes the other way.
+      const double places = std::min(placesOf(arguments[0].sizes),
+                                     placesOf((isForward ? results[0] : arguments[1]).sizes));
+      // A backward computes the gradients of the input, which may not be needed, and of the
+      // filters.
+      const auto gradients =
+          static_cast<double>(isForward ? 1 : std::min<std::size_t>(2, results.size()));
+      return gradients * 2 * places * numberOfValues(arguments[filters].sizes);
+    }
+  }
+  return 0;
+}
+
+/// An op that runs. Ops inside it count in its place.
+struct OpenOpWork : at::ObserverContext {
+  OpenOpWork* outer = nullptr;
+  bool isCounted = false;  ///< or an op inside it was
+  OpCensus::Key key;
+  OpRule rule;
+  bool writesOver = false;  ///< one of its arguments
+  bool hasOut = false;      ///< it is given the tensors that it writes to
+  std::vector<SeenTensor> arguments;
+  NameId shapes = kNoId;
+};
+
+// The innermost op of the calling thread.
+thread_local OpenOpWork* openWork = nullptr;
+// The census that counts now; null outside of its step.
+std::atomic<OpCensus*> counting{nullptr};
+
+CallSiteId siteOfWork(Recorder& recorder, OpCensus& census, const RunningNode& node) {
+  if (node.node) return census.forwardSite({node.forwardThread, node.sequence});
+  const CallSites::Interpreter ask = recorder.callSites().interpreter();
+  return ask ? ask(recorder.callSites()) : kNoId;
+}
+
+std::unique_ptr<at::ObserverContext> beginWork(const at::RecordFunction& function) {
+  Recorder* recorder = Recorder::active();
+  OpCensus* census = counting.load(std::memory_order_acquire);
+  OpStack* thread = threadOpStack();
+  if (!recorder || !census || !thread || recorder->deliberate()) return nullptr;
+  auto work = std::make_unique<OpenOpWork>();
+  work->outer = openWork;
+  const std::string_view name = function.name();
+  work->rule = ruleOf(name);
+  work->writesOver = name.ends_with('_') && !name.ends_with("__");
+  // overload_name(), which copies nothing, is of PyTorch 2.7.
+  const auto called = function.operator_name();
+  work->hasOut = called && called->overload_name.find("out") != std::string::npos;
+  if (work->outer) {
+    work->key = work->outer->key;
+  } else {
+    const RunningNode node = recorder->autograd().runningNode();
+    work->key.site = siteOfWork(*recorder, *census, node);
+    work->key.module = recorder->currentModule();
+    work->key.phase = recorder->phase();
+    work->key.isBackward = node.node != nullptr;
+  }
+  work->key.op = thread->name(name).id;
+  if (!work->key.isBackward && function.seqNr() >= 0) {
+    census->noteForward({function.threadId(), function.seqNr()}, work->key.site);
+  }
+  work->arguments = tensorsOf(function.inputs());
+  work->shapes = detailOf(function.inputs(), thread->shapeTexts()).shapes;
+  openWork = work.get();
+  return work;
+}
+
+void countWork(Recorder& recorder, OpCensus& census, OpenOpWork& work,
+               c10::ArrayRef<const c10::IValue> outputs) {
+  const std::vector<SeenTensor> results = tensorsOf(outputs);
+  const bool writesArguments = work.writesOver || work.hasOut;
+  const bool isNothing = results.empty() && (work.arguments.empty() || !writesArguments);
+  if (work.rule.traffic == Traffic::kNone || isNothing) return;
+  double written = 0;
+  bool isView = !writesArguments;
+  for (const SeenTensor& each : results) {
+    const bool isArgument =
+        std::any_of(work.arguments.begin(), work.arguments.end(),
+                    [&each](const SeenTensor& other) { return other.storage == each.storage; });
+    isView = isView && isArgument;
+    if (!isArgument || writesArguments) written += each.bytes;
+  }
+  if (isView) return;
+  double read = sumOfBytes(work.arguments);
+  // Ops over lists return nothing.
+  if (results.empty()) written = work.hasOut ? read / 2 : read;
+  if (work.rule.traffic == Traffic::kWrites || work.hasOut) read = std::max(read - written, 0.0);
+  if (work.rule.traffic == Traffic::kGathers) read = std::min(read, 2 * written);
+  if (work.rule.traffic == Traffic::kScatters) {
+    const double into = work.arguments.empty() ? 0 : work.arguments[0].bytes;
+    read = std::max(read - into, 0.0);
+    written = read;
+  }
+  const double flops = flopsOf(work.rule.arithmetic, work.arguments, results);
+  if (work.arguments.empty()) {
+    work.shapes = recorder.names().internBulk(writeShapes(outputs));
+  }
+  work.isCounted = true;
+  census.add(work.key,
+             {static_cast<std::uint64_t>(read + written), static_cast<std::uint64_t>(flops)},
+             work.shapes);
+}
+
+std::unique_ptr<at::ObserverContext> beginCounted(const at::RecordFunction& function) {
+  try {
+    return beginWork(function);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
+void endCounted(const at::RecordFunction& function, at::ObserverContext* context) {
+  auto* work = static_cast<OpenOpWork*>(context);
+  if (!work) return;
+  openWork = work->outer;
+  Recorder* recorder = Recorder::active();
+  OpCensus* census = counting.load(std::memory_order_acquire);
+  try {
+    if (recorder && census && !work->isCounted) {
+      // Of a boxed call they are the whole stack, whose end are its results.
+      const std::vector<c10::IValue>& stack = function.outputs();
+      const std::size_t number = std::min(function.num_outputs(), stack.size());
+      countWork(*recorder, *census, *work,
+                c10::ArrayRef<const c10::IValue>(stack.data() + stack.size() - number, number));
+    }
+  } catch (const std::exception&) {
+    // The op is not counted.
+  }
+  if (work->outer) work->outer->isCounted |= work->isCounted;
+}
+
+}  // namespace
+
+CensusOps::CensusOps(Recorder& recorder) : recorder_(recorder) {
+  callback_ = at::addGlobalCallback(at::RecordFunctionCallback(&beginCounted, &endCounted)
+                                        .needsInputs(true)
+                                        .needsOutputs(true)
+                                        .scopes({at::RecordScope::FUNCTION}));
+  at::disableCallback(callback_);
+}
+
+CensusOps::~CensusOps() {
+  end();
+  at::removeCallback(callback_);
+}
+
+void CensusOps::stepBegins(std::uint32_t step) {
+  if (isCounting_) end();
+  if (step != kStep || recorder_.level() == events::ProbeLevel::Off) return;
+  isCounting_ = true;
+  counting.store(&census_, std::memory_order_release);
+  at::reenableCallback(callback_);
+}
+
+void CensusOps::end() {
+  if (!isCounting_) return;
+  at::disableCallback(callback_);
+  counting.store(nullptr, std::memory_order_release);
+  isCounting_ = false;
+  census_.record(recorder_, kStep);
+}
+
+}  // namespace highwater::probe

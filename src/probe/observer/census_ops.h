@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "probe/observer/op_census.h"
+
+namespace highwater::probe {
+
+/// Counts the work of the ops of one early step, on all threads, from their tensors' sizes. In all
+/// other steps its callback is off and costs nothing. Training thread only.
+class CensusOps {
+ public:
+  /// The step whose ops are counted: the optimizer has its state by then, and shapes have been
+  /// compiled.
+  static constexpr std::uint32_t kStep = 3;
+
+  /// Prepares to count for `recorder`, which must outlive this.
+  explicit CensusOps(Recorder& recorder);
+  /// Records what has been counted.
+  ~CensusOps();
+  CensusOps(const CensusOps&) = delete;
+  CensusOps& operator=(const CensusOps&) = delete;
+
+  /// Begins to count where `step` begins and is kStep, and records what was counted at any other.
+  void stepBegins(std::uint32_t step);
+
+ private:
+  void end();
+
+  Recorder& recorder_;
+  OpCensus census_;
+  std::uint64_t callback_;
+  bool isCounting_ = false;
+};
+
+}  // namespace highwater::probe

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/events_generated.h"
+#include "core/ids.h"
+#include "probe/stream/recorder.h"
+
+namespace highwater::probe {
+
+/// Adds up what the ops of one step have the device do, by op and place, for events::OpWork. Any
+/// thread may call a method unless its comment says otherwise.
+class OpCensus {
+ public:
+  /// Ops that belong together: calls of one op at one place.
+  struct Key {
+    NameId op = kNoId;
+    ModuleId module = kNoId;
+    CallSiteId site = kNoId;
+    events::Phase phase = events::Phase::None;
+    bool isBackward = false;
+    auto operator<=>(const Key&) const = default;
+  };
+  /// What one call works on: bytes that it reads and writes, and floating-point operations.
+  struct Work {
+    std::uint64_t bytes = 0;
+    std::uint64_t flops = 0;
+  };
+  /// A thread, as RecordFunction numbers threads, with the number that autograd gives to a node of
+  /// its forward.
+  using NodeNumber = std::pair<std::uint64_t, std::int64_t>;
+
+  /// Notes that the gradient of `node` belongs to what was called at `site`.
+  void noteForward(NodeNumber node, CallSiteId site);
+  /// Returns the call site of the forward op with that node; kNoId where it is not known.
+  [[nodiscard]] CallSiteId forwardSite(NodeNumber node) const;
+
+  /// Adds one call. `shapes` is the id of the text of its arguments' shapes.
+  void add(const Key& key, Work work, NameId shapes);
+  /// Records what was added as the work of `step`, the largest first and up to kMostRows; the last
+  /// of these is what is left, with the op kOtherId. Then begins anew.
+  void record(Recorder& recorder, std::uint32_t step);
+
+  static constexpr std::size_t kMostRows = 256;
+
+ private:
+  struct Row {
+    Work sum;
+    std::uint32_t calls = 0;
+    NameId shapes = kNoId;  ///< of the largest call
+    double largest = 0;
+  };
+
+  mutable std::mutex mutex_;
+  std::map<Key, Row> rows_;
+  std::map<NodeNumber, CallSiteId> sites_;
+};
+
+}  // namespace highwater::probe
