@@ -146,6 +146,8 @@ inline constexpr std::size_t kLeastLoopReads = 8;
 /// The least share of a step, 0 to 1, that the device must be idle for one reason to make a
 /// finding. Below a fifth, a loader on another thread gains little.
 inline constexpr double kLeastIdleShare = 0.2;
+/// Up to this share of a step, 0 to 1, the host hardly waits for the device.
+inline constexpr double kHardlyWaits = 0.1;
 /// The least share of the time, 0 to 1, that starting DataLoader workers must take to be a finding:
 /// less is within what epochs differ by.
 inline constexpr double kLeastLoaderStartShare = 0.1;

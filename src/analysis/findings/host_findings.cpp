@@ -20,8 +20,6 @@ namespace {
 
 /// The share of the idle time that a cause needs to be named.
 constexpr double kLeastCauseShare = 0.1;
-/// The share of the time, 0 to 1, up to which the host hardly waits for the device.
-constexpr double kMostUnwaitedShare = 0.05;
 
 std::string boundsText(const IdleTime& idle) {
   return formatMs(idle.probable) + " (" + formatMs(idle.low) + " to " + formatMs(idle.high) + ')';
@@ -48,6 +46,8 @@ constexpr const char* kOwnWorkAdvice =
     "write a loop in Python over samples as ops on the whole batch (indexing, gather), and one "
     "over "
     "tensors as one torch._foreach_* op";
+constexpr const char* kFewerOpsAdvice =
+    "write a loop in Python over samples, boxes or time steps as ops on all of them. Then ";
 constexpr const char* kLossWorkAdvice =
     "write what runs there with fewer and larger ops, without a loop in Python over rows or time; "
     "what is computed there on the CPU keeps the device waiting. A metric can wait for the "
@@ -387,7 +387,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const TimeRange all{account.range.beginNs, wholeRun(steps.store).endNs};
   const std::int64_t waitsNs = waitNsIn(account, Region::Step) + backlogNs(steps, all);
   const std::int64_t allNs = account.nsIn(Region::Step);
-  if (static_cast<double>(waitsNs) > kMostUnwaitedShare * static_cast<double>(allNs)) return false;
+  if (static_cast<double>(waitsNs) > kHardlyWaits * static_cast<double>(allNs)) return false;
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,
                        const std::function<bool(const AccountSpan&)>& in, double mostMs = 0) {
@@ -431,6 +431,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
       "ops are queued more slowly than the device runs them,",
       byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
       std::string(byOptimizer && !isAtOnce ? kOptimizerAdvice : "") +
+          (script ? kFewerOpsAdvice : "") +
           "give the device more work with each op: a larger batch. A model as small as this may "
           "be faster on the CPU",
       inPhase(phase));

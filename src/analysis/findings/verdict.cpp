@@ -19,8 +19,6 @@ namespace {
 /// less than a fifth is left to be had then, which is also kLeastIdleShare. And for which it must
 /// surely be.
 constexpr double kBusyShare = 1 - kLeastIdleShare, kLeastBusyShare = 0.7;
-/// Up to this share of a step, 0 to 1, the host hardly waits.
-constexpr double kHardlyWaits = 0.1;
 /// A device that may be busy for more than this share of a step, 0 to 1, says nothing of the host.
 constexpr double kHardlyBusy = 0.9;
 /// The share of the time, 0 to 1, that steps must have to be what a verdict is about.
