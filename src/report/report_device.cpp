@@ -26,6 +26,7 @@ using analysis::PhaseExecution;
 
 constexpr std::size_t kMostOtherPaths = 3;
 constexpr std::size_t kMostIdleCauses = 3;
+constexpr std::size_t kMostWorkPlaces = 10;
 constexpr double kLeastShownMs = 0.01;
 /// The kind of a value that was not measured itself; the text report says "estimate" too.
 const QJsonValue kEstimate = QStringLiteral("estimate");
@@ -119,6 +120,26 @@ QJsonObject executionJson(const ExecutionSummary& execution) {
           {"device_span_ms", orNull(execution.stepDeviceMs)},
           {"phases", phases},
           {"host_ahead", leadJson(execution.lead)}};
+}
+
+QJsonValue workJson(const analysis::DeviceWork& work) {
+  if (work.step == 0) return QJsonValue();
+  QJsonArray places;
+  for (const analysis::DeviceWorkPlace& each : work.places) {
+    QJsonArray ops;
+    for (const std::string& op : each.ops) ops.append(text(op));
+    places.append(QJsonObject{{"line", textOrNull(each.site.line)},
+                              {"module", textOrNull(each.module)},
+                              {"largest_op", text(each.op)},
+                              {"shapes", textOrNull(each.shapes)},
+                              {"ops", ops},
+                              {"calls", integer(each.calls)},
+                              {"bytes", integer(each.bytes)},
+                              {"flops", integer(each.flops)},
+                              {"low_share", real(each.low)},
+                              {"high_share", real(each.high)}});
+  }
+  return QJsonObject{{"kind", kEstimate}, {"step", integer(work.step)}, {"places", places}};
 }
 
 void addIdleTime(const IdleTime& idle, const char* prefix, QJsonObject& to) {
@@ -215,12 +236,26 @@ void addDeviceParts(const LiveStore& store, QJsonObject& report) {
   report["device_path"] = orNone(pathJson(analysis::summarizePaths(store)));
   report["execution"] = orNone(executionJson(analysis::summarizeExecution(store)));
   report["idle_estimate"] = orNone(idleJson(analysis::estimateIdle(store)));
+  report["device_work"] = workJson(analysis::estimateDeviceWork(store));
 }
 
 void addDeviceLines(const LiveStore& store, TextTable& head) {
   if (analysis::isUnobserved(store)) return;
   addIdleLine(store, head);
   addPathLines(store, head);
+}
+
+TextTable deviceWorkTable(const analysis::DeviceWork& work) {
+  using Align = TextTable::Align;
+  TextTable table({Align::kRight, Align::kLeft, Align::kLeft});
+  table.foldFrom(2);
+  for (std::size_t i = 0; i < std::min(kMostWorkPlaces, work.places.size()); ++i) {
+    const analysis::DeviceWorkPlace& each = work.places[i];
+    const std::string calls = std::to_string(each.calls) + (each.calls == 1 ? " op" : " ops");
+    table.add({analysis::shareText(each), plainText(each.site.line),
+               plainText(calls + ", the largest " + analysis::largestOpText(each))});
+  }
+  return table;
 }
 
 TextTable executionTable(const LiveStore& store) {

@@ -371,7 +371,12 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
                     section("Markers", markerTable(store), width);
   if (options.full) {
     all += section("Where the time went", accountTable(store, account), width);
-    if (!unused) all += section("Host and device, a step", executionTable(store), width);
+    if (unused) return all;
+    const analysis::DeviceWork work = analysis::estimateDeviceWork(store);
+    all += section("Host and device, a step", executionTable(store), width) +
+           section("What the device does in step " + std::to_string(work.step) +
+                       ", by the sizes of its ops",
+                   deviceWorkTable(work), width);
     return all;
   }
   return all + '\n' +

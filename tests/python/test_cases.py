@@ -20,6 +20,7 @@ ledger. What a case says of time (by_time) is wrong where other programs have th
 device works on them: of these a tenth may be wrong, of the others none.
 """
 import bisect
+import collections
 import json
 import os
 import re
@@ -57,6 +58,10 @@ MOST_MS_WITHOUT_A_CORE = 10
 MOST_MS_WITHOUT_A_CORE_ONCE = 100
 
 
+# The lower bound of a share holds for a CPU whose caches make some ops much faster than others.
+MOST_OF_THE_TRUE_SHARE = 1.25
+
+
 def wrong_waits(recording, ledger):
     """Says by how much the recorded waits, those of fallbacks included, differ from the ledger's by more than 1 %."""
     if not os.path.exists(recording):
@@ -88,6 +93,25 @@ def wrong_waits(recording, ledger):
         most += min(longest, MOST_MS_WITHOUT_A_CORE_ONCE) + sum(min(each, MOST_MS_WITHOUT_A_CORE) for each in others)
     if not 0.99 * sum(true) <= sum(recorded) <= most:
         yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
+
+
+def wrong_device_work(report, ledger):
+    """Says which place has a larger share of the device's work, by its lower bound, than the ledger gives to all kernels
+    of its ops."""
+    times = collections.Counter()
+    with open(ledger, encoding="utf-8") as file:
+        for entry in map(json.loads, file):
+            if entry["event"] == "kernel" and entry["end_ns"]:
+                times[kernel_of(entry["op"].removeprefix("aten::"))] += entry["end_ns"] - entry["start_ns"]
+    work = report["device_work"]
+    for place in work["places"] if work and times else ():
+        share = sum(times[each] for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
+        if place["low_share"] > MOST_OF_THE_TRUE_SHARE * share + 0.1:
+            yield f"{place} has {share:.2f} of the device's time by the ledger"
+
+
+def kernel_of(op):
+    return op.removesuffix("_overrideable").rstrip("_")
 
 
 def wrong_idle_time(report, recording, ledger):
@@ -182,6 +206,7 @@ class Judged(Recording):
         report = json.loads(text)
         if code == 0:
             self.check_idle_time(report, ledger)
+            yield from wrong_device_work(report, ledger)
         if report["steps"] != case.get("steps", report["steps"]):
             yield f"{report['steps']} steps"
         batch = case.get("samples_a_step", 0)

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "analysis/account/time_account.h"
+#include "analysis/device/device_work.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/whole_steps.h"
@@ -89,6 +90,13 @@ std::string hostPartText(const CheckedSteps& steps, const TimeAccount& account, 
          percentText(static_cast<double>(most->second) / stepsNs);
 }
 
+/// The verdict that the device is the bottleneck because of `reason`, with its largest work.
+Verdict deviceVerdict(const LiveStore& store, const std::string& reason) {
+  const std::string work = largestWorkText(estimateDeviceWork(store));
+  return {Bottleneck::kDevice,
+          "The device is the bottleneck: " + reason + "." + (work.empty() ? "" : " " + work)};
+}
+
 /// Whether the device keeps up with the host: the host has waited for the device after the last
 /// step, and since `fromNs` for hardly any time. Before such a wait nothing tells.
 bool keepsUp(const LiveStore& store, std::int64_t fromNs, double stepsNs) {
@@ -145,10 +153,9 @@ Verdict verdictOn(const CheckedSteps& steps) {
     const auto drain = steps.ofRange ? std::nullopt : drainAfterSteps(steps.store);
     const double drainNs = drain ? static_cast<double>(drain->endNs - drain->beginNs) : 0;
     if (drainNs > kHardlyWaits * stepsNs && drainNs > 2 * steps.medianMs * kNsPerMs) {
-      return {Bottleneck::kDevice,
-              "The device is the bottleneck: after the last step the host waits for " +
-                  formatDuration(drain->endNs - drain->beginNs) +
-                  " until what the steps have queued is done."};
+      return deviceVerdict(steps.store, "after the last step the host waits for " +
+                                            formatDuration(drain->endNs - drain->beginNs) +
+                                            " until what the steps have queued is done");
     }
     if (waits > kHardlyWaits || !keepsUp(steps.store, account.range.beginNs, stepsNs)) return {};
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
@@ -158,7 +165,7 @@ Verdict verdictOn(const CheckedSteps& steps) {
   const std::string busyText = "the device is busy for " + busyShare;
   const std::string both = busyText + ", and " + waitsText + ".";
   if (1 - idle.probable >= kBusyShare && 1 - idle.high >= kLeastBusyShare) {
-    return {Bottleneck::kDevice, "The device is the bottleneck: it is busy for " + busyShare + "."};
+    return deviceVerdict(steps.store, "it is busy for " + busyShare);
   }
   if (idle.probable >= kLeastIdleShare && waits <= kHardlyWaits) {
     return {Bottleneck::kHost,

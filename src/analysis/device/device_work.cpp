@@ -1,0 +1,162 @@
+#include "analysis/device/device_work.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <string_view>
+#include <utility>
+
+namespace highwater::analysis {
+namespace {
+
+/// A place is named from this share of the work, 0 to 1, and a second one beside it from this share
+/// of the first: the middle of its bounds counts. From how much of it on an op is most of a place.
+constexpr double kLargeShare = 0.2, kNearlyAsLarge = 0.6, kMostOfIt = 0.5;
+/// The longest text of shapes in a sentence, in bytes.
+constexpr std::size_t kMostShapes = 90;
+/// A radix sort of 64-bit keys reads and writes them eight times; other sorts may take less.
+constexpr double kMostPassesOfSort = 8;
+/// What a device does in the time in which it moves a byte or, of a call, what it could have moved.
+struct Rates {
+  double leastFlops, mostFlops, mostBytesACall;
+};
+constexpr Rates kAppleGpu{8, 100, 1 << 20}, kSimulated{2, 20, 1 << 15};
+
+/// The time on each of the devices for which the shares must hold, as the bytes that it moves
+/// meanwhile: with the least or the most operations, calls that cost or do not, and sorts that are
+/// quick or slow.
+using Times = std::array<double, 8>;
+
+bool sorts(std::string_view op) {
+  for (const char* each : {"sort", "topk", "randperm", "unique", "median", "kthvalue"}) {
+    if (op.find(each) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+Times timesOf(const events::OpWork& work, std::string_view op, const Rates& rates) {
+  const bool sorting = sorts(op);
+  Times times{};
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const double passes = sorting && (i & 4) != 0 ? kMostPassesOfSort : 1;
+    const double rate = (i & 1) != 0 ? rates.mostFlops : rates.leastFlops;
+    times[i] = std::max(static_cast<double>(work.bytes()) * passes,
+                        static_cast<double>(work.flops()) / rate) +
+               ((i & 2) != 0 ? work.calls() * rates.mostBytesACall : 0);
+  }
+  return times;
+}
+
+/// The shapes with equal ones that follow each other as one: "2 × [16, 64] float32, [64] float32".
+std::string countedShapes(std::string_view shapes) {
+  constexpr std::string_view kNext = ", [";
+  std::string text;
+  while (!shapes.empty()) {
+    const std::string_view shape = shapes.substr(0, shapes.find(kNext));
+    std::size_t count = 0;
+    do {
+      ++count;
+      shapes.remove_prefix(std::min(shape.size() + 2, shapes.size()));
+    } while (shapes.starts_with(shape) &&
+             (shapes.size() == shape.size() || shapes.substr(shape.size()).starts_with(kNext)));
+    if (!text.empty()) text += ", ";
+    if (count > 1) text += std::to_string(count) + " \u00d7 ";
+    text += shape;
+  }
+  return text;
+}
+
+struct Place {
+  DeviceWorkPlace shown;
+  Times times{};
+  std::map<std::string, Times> ops;
+  double largest = 0;
+};
+
+std::pair<double, double> sharesOf(const Times& part, const Times& all) {
+  double low = 1, high = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const double share = all[i] > 0 ? part[i] / all[i] : 0;
+    low = std::min(low, share);
+    high = std::max(high, share);
+  }
+  return {low, high};
+}
+
+void add(Times& to, const Times& more) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
+}
+
+}  // namespace
+
+DeviceWork estimateDeviceWork(const LiveStore& store) {
+  DeviceWork result;
+  std::map<std::string, Place> places;
+  Times all{};
+  const bool isSimulated = store.hello() && store.hello()->device.simulated;
+  for (const events::OpWork& each : store.opWork()) {
+    result.step = each.step();
+    std::string op = store.name(each.op());
+    if (op.starts_with("aten::")) op.erase(0, 6);
+    const Times times = timesOf(each, op, isSimulated ? kSimulated : kAppleGpu);
+    add(all, times);
+    if (each.op() == kOtherId) continue;
+    const CallSiteParts site = store.callSiteParts(each.call_site());
+    const std::string module = store.modulePath(each.module_id());
+    Place& place = places[site.line.empty() ? module + ' ' + op : site.path + site.line];
+    add(place.times, times);
+    add(place.ops[op], times);
+    place.shown.calls += each.calls();
+    place.shown.bytes += each.bytes();
+    place.shown.flops += each.flops();
+    const double largest = *std::max_element(times.begin(), times.end());
+    if (largest < place.largest) continue;
+    place.largest = largest;
+    place.shown.site = site;
+    place.shown.module = module;
+    place.shown.op = op;
+    place.shown.shapes = store.name(each.shapes());
+  }
+  for (auto& [key, place] : places) {
+    std::tie(place.shown.low, place.shown.high) = sharesOf(place.times, all);
+    for (const auto& [op, times] : place.ops) place.shown.ops.push_back(op);
+    place.shown.opLow = sharesOf(place.ops[place.shown.op], all).first;
+    result.places.push_back(std::move(place.shown));
+  }
+  std::stable_sort(result.places.begin(), result.places.end(),
+                   [](const auto& a, const auto& b) { return a.low + a.high > b.low + b.high; });
+  return result;
+}
+
+std::string shareText(const DeviceWorkPlace& place) {
+  const long low = std::lround(100 * place.low), high = std::lround(100 * place.high);
+  return std::to_string(low) + (high != low ? " to " + std::to_string(high) : "") + " %";
+}
+
+std::string largestOpText(const DeviceWorkPlace& place) {
+  std::string text = place.op;
+  if (!place.module.empty()) text += " in " + place.module;
+  const std::string shapes = countedShapes(place.shapes);
+  if (!shapes.empty() && shapes.size() <= kMostShapes) text += " of " + shapes;
+  return text;
+}
+
+std::string largestWorkText(const DeviceWork& work) {
+  const auto middle = [&work](std::size_t place) {
+    return place < work.places.size() ? (work.places[place].low + work.places[place].high) / 2 : 0;
+  };
+  if (middle(0) < kLargeShare) return {};
+  const auto placeText = [&work](std::size_t place) {
+    const DeviceWorkPlace& each = work.places[place];
+    if (each.site.line.empty()) return largestOpText(each) + ", " + shareText(each);
+    const bool isMost = each.opLow >= kMostOfIt * each.low;
+    return each.site.line + ", " + shareText(each) + (isMost ? " (mostly " : " (most of all ") +
+           largestOpText(each) + ")";
+  };
+  std::string text = "By the sizes of its ops, its largest work is " + placeText(0);
+  if (middle(1) >= kNearlyAsLarge * middle(0)) text += ", and " + placeText(1);
+  return text + ".";
+}
+
+}  // namespace highwater::analysis

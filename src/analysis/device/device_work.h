@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/live_store.h"
+
+namespace highwater::analysis {
+
+/// What the device does for one line of the user's code or, where no line is known, for one op in
+/// one module: forward and backward together.
+struct DeviceWorkPlace {
+  CallSiteParts site;            ///< empty where unknown
+  std::string module;            ///< path of the largest op's module; empty outside of modules
+  std::string op;                ///< the largest op, without "aten::"
+  std::string shapes;            ///< of its arguments, as in "[16, 64] int64"
+  std::vector<std::string> ops;  ///< the names of all, in alphabetical order
+  std::uint32_t calls = 0;       ///< of all ops
+  std::uint64_t bytes = 0;       ///< read and written
+  std::uint64_t flops = 0;       ///< floating-point operations
+  double low = 0, high = 0;      ///< bounds of the share of the step's work, 0 to 1
+  double opLow = 0;              ///< lower bound of the largest op's share, 0 to 1
+};
+
+/// What takes the device's time in one step, estimated from the sizes of its ops.
+struct DeviceWork {
+  std::uint32_t step = 0;               ///< 0 where nothing was counted
+  std::vector<DeviceWorkPlace> places;  ///< the largest first
+};
+
+/// Estimates the shares from the sizes that the probe has counted (events::OpWork). An op is
+/// assumed to take as long as it moves its bytes or does its arithmetic, whichever is longer, and a
+/// fixed time beside. A GPU does between 8 and 100 operations in the time of one byte, and the
+/// fixed time is that of up to 1 MiB. The shares hold for all of these: they are no measured times.
+///
+/// Apple's GPUs do 33 to 38 (float32) by Apple's figures for memory bandwidth and the published
+/// clock and core counts (M1 2.6 TFLOPS at 68 GB/s, M4 Max 18.4 at 546, M3 Ultra 28.6 at 819); an
+/// M5's tensor units do some four times as many. Kernels reach less than either limit, and what
+/// fits the caches moves faster. The simulated device computes on a core of the CPU, which does 2
+/// to 20, and its calls take less.
+[[nodiscard]] DeviceWork estimateDeviceWork(const LiveStore& store);
+
+/// Returns the bounds of a place's share for people: "61 to 70 %".
+[[nodiscard]] std::string shareText(const DeviceWorkPlace& place);
+/// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".
+[[nodiscard]] std::string largestOpText(const DeviceWorkPlace& place);
+/// The largest places in a sentence about the device: "By the sizes of its ops, its largest work is
+/// train.py:52, 61 to 70 % (mostly addmm in head of [64, 256] float32, [256, 50257] float32)."
+/// Empty where no place has a large share.
+[[nodiscard]] std::string largestWorkText(const DeviceWork& work);
+
+}  // namespace highwater::analysis

@@ -1,0 +1,128 @@
+#include <QtTest>
+
+#include "analysis/device/device_work.h"
+#include "judged_run.h"
+#include "support/test_program.h"
+
+using namespace highwater;
+using namespace highwater::test;
+using namespace highwater::analysis;
+
+namespace {
+
+constexpr NameId kMmOp = 900, kBmmOp = 901, kAddOp = 902, kSortOp = 903, kShapes = 904;
+constexpr CallSiteId kHeadLine = 905;
+constexpr ModuleId kHeadModule = 906;
+constexpr std::uint64_t kMB = 1'000'000;
+
+events::OpWork workOf(NameId op, CallSiteId site, std::uint64_t bytes, std::uint64_t flops,
+                      std::uint32_t calls = 1, ModuleId module = kNoId) {
+  return events::OpWork(1, bytes, flops, 3, calls, op, module, site, kShapes,
+                        events::Phase::Forward, 0);
+}
+
+std::vector<ModuleDefinition> modules() {
+  std::vector<ModuleDefinition> all{{kHeadModule, kNoId, "head"}};
+  for (ModuleId id = 2000; id < 2010; ++id) all.push_back({id, kNoId, "m" + std::to_string(id)});
+  return all;
+}
+
+DeviceWork estimate(std::vector<events::OpWork> rows, bool simulated = false) {
+  LiveStore store;
+  Hello hello;
+  hello.device.selected = "mps";
+  hello.device.simulated = simulated;
+  store.apply(hello);
+  store.apply(Definitions{{{kMmOp, "aten::mm"},
+                           {kBmmOp, "aten::bmm"},
+                           {kAddOp, "aten::add"},
+                           {kSortOp, "aten::sort"},
+                           {kShapes, "[8, 4] float32, [8, 4] float32, [4] int64"}},
+                          modules(),
+                          {{kHeadLine, kNoId, "forward", "/home/me/train.py", 52}},
+                          {}});
+  EventBatch batch;
+  batch.completeUpToNs = 1000;
+  batch.opWork = rows;
+  store.apply(batch);
+  return estimateDeviceWork(store);
+}
+
+}  // namespace
+
+class TestDeviceWork : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void nothingWhereNothingWasCounted() {
+    const DeviceWork work = estimate({});
+    QCOMPARE(work.step, 0U);
+    QVERIFY(work.places.empty());
+    QVERIFY(largestWorkText(work).empty());
+  }
+
+  /// 100 MB of bytes against 4 GFLOP: 40 ops a byte are between what GPUs do.
+  void arithmeticAgainstBytesHasBounds() {
+    const DeviceWork work =
+        estimate({workOf(kMmOp, kHeadLine, kMB, 4000 * kMB), workOf(kAddOp, kNoId, 100 * kMB, 0)});
+    QCOMPARE(work.step, 3U);
+    QCOMPARE(work.places.size(), std::size_t{2});
+    const DeviceWorkPlace& mm = work.places[0];
+    QCOMPARE(mm.site.line, std::string("train.py:52"));
+    // 4000 / 100 = 40 of 140 MB at the least, 4000 / 8 = 500 of 600 at the most.
+    QVERIFY2(mm.low > 0.27 && mm.low < 40.0 / 140 + 1e-9, qPrintable(QString::number(mm.low)));
+    QVERIFY2(mm.high > 0.82 && mm.high < 0.84, qPrintable(QString::number(mm.high)));
+    QVERIFY(work.places[1].high > 1 - mm.low - 1e-9);
+  }
+
+  void opsOfOneLineAreOnePlace() {
+    const DeviceWork work = estimate(
+        {workOf(kBmmOp, kHeadLine, 10 * kMB, 0), workOf(kAddOp, kHeadLine, 30 * kMB, 0, 2),
+         workOf(kAddOp, kNoId, 60 * kMB, 0, 1, kHeadModule), workOf(kSortOp, kNoId, 0, 0)});
+    QCOMPARE(work.places.size(), std::size_t{3});
+    QCOMPARE(work.places[0].module, std::string("head"));
+    const DeviceWorkPlace& line = work.places[1];
+    QCOMPARE(line.op, std::string("add"));
+    QCOMPARE(line.ops, (std::vector<std::string>{"add", "bmm"}));
+    QCOMPARE(line.calls, 3U);
+    QCOMPARE(line.bytes, 40 * kMB);
+    QVERIFY(line.low <= 0.4 && line.high >= 0.4);
+  }
+
+  /// How often a sort reads its keys is not known.
+  void aSortHasWideBounds() {
+    const DeviceWork work =
+        estimate({workOf(kSortOp, kHeadLine, 10 * kMB, 0), workOf(kAddOp, kNoId, 30 * kMB, 0)});
+    const DeviceWorkPlace& sort = work.places[0].op == "sort" ? work.places[0] : work.places[1];
+    QVERIFY(sort.low <= 0.25 && sort.high > 0.7);
+  }
+
+  void theTextNamesWhatIsLarge() {
+    const DeviceWork one = estimate(
+        {workOf(kAddOp, kHeadLine, 90 * kMB, 0, 1, kHeadModule), workOf(kSortOp, kNoId, kMB, 0)},
+        true);
+    const std::string text = largestWorkText(one);
+    QVERIFY2(text.starts_with("By the sizes of its ops, its largest work is train.py:52, 9"),
+             text.c_str());
+    QVERIFY2(text.ends_with("(mostly add in head of 2 \u00d7 [8, 4] float32, [4] int64)."),
+             text.c_str());
+    QVERIFY(text.find(", and ") == std::string::npos);
+    const DeviceWork two = estimate({workOf(kAddOp, kHeadLine, 50 * kMB, 0),
+                                     workOf(kBmmOp, kNoId, 40 * kMB, 0, 1, kHeadModule)});
+    QVERIFY2(largestWorkText(two).find(", and bmm in head of ") != std::string::npos,
+             largestWorkText(two).c_str());
+  }
+
+  void manySmallPlacesAreNotNamed() {
+    std::vector<events::OpWork> rows;
+    for (ModuleId module = 2000; module < 2010; ++module) {
+      rows.push_back(workOf(kAddOp, kNoId, kMB, 0, 1, module));
+    }
+    const DeviceWork work = estimate(rows);
+    QCOMPARE(work.places.size(), std::size_t{10});
+    QVERIFY2(largestWorkText(work).empty(), largestWorkText(work).c_str());
+  }
+};
+
+HIGHWATER_TEST(TestDeviceWork, QCoreApplication)
+#include "tst_device_work.moc"
