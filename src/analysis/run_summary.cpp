@@ -374,7 +374,8 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   if (done.steps > 0) {
     done.stepMsP50 = toMs(durationsNs.percentile(50));
     done.stepMsP95 = toMs(durationsNs.percentile(95));
-    done.stepMsMean = done.stepsMs / static_cast<double>(done.steps);
+    done.stepMsMean =
+        toMs(ratedNs) / static_cast<double>(done.steps - (done.rateLeavesOutFirst ? 1 : 0));
     done.histogram = histogramOf(durationsNs);
   }
   done.syncPoints = sorted(store, sums.syncPoints);

@@ -62,8 +62,8 @@ struct RunSummary {
   std::uint32_t lastStep = 0;
   double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 without steps
   double stepMsP95 = 0;
-  double stepMsMean = 0;
-  double stepsMs = 0;  ///< sum of the steps' durations
+  double stepMsMean = 0;  ///< of the steps and the time that tokensPerS counts
+  double stepsMs = 0;     ///< sum of the steps' durations
   StepHistogram histogram;
   /// Tokens of the steps over their host time, without the run's first step, which compiles and
   /// allocates, and with the wait for the device that follows the last one: see rateLeavesOutFirst

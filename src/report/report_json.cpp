@@ -39,7 +39,7 @@ QJsonValue knownBytes(std::uint64_t bytes) {
 
 QJsonObject stepsJson(const RunSummary& s) {
   if (s.steps == 0) return {{"p50", QJsonValue()}, {"p95", QJsonValue()}};
-  return {{"p50", real(s.stepMsP50)}, {"p95", real(s.stepMsP95)}};
+  return {{"p50", real(s.stepMsP50)}, {"p95", real(s.stepMsP95)}, {"mean", real(s.stepMsMean)}};
 }
 
 QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {

@@ -40,12 +40,18 @@ constexpr std::uint64_t kMuchHiddenBytes = 256U << 20;
 // Widths of columns, in code points.
 constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 
+/// The mean time of a step is told beside its median from so many times as long on.
+constexpr double kMuchLonger = 1.5;
+
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
   const bool iterates = store.run() && store.run()->stepsAre == StepsAre::kIterations;
+  // Where the host queues steps ahead, most are short, and some wait for all of them.
+  const bool meansMore = s.stepMsMean > kMuchLonger * s.stepMsP50;
   const std::string line = std::to_string(s.steps) +
                            (iterates ? " iterations (calls of the model; nothing trained)" : "") +
-                           ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95);
+                           ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95) +
+                           (meansMore ? ", mean " + formatMs(s.stepMsMean) : "");
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +
