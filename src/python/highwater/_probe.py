@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import json
 import math
 import os
@@ -381,6 +382,16 @@ def first_argument() -> str:
     return first if isinstance(first, str) else ""
 
 
+@functools.lru_cache(maxsize=None)
+def _has_packages(folder: str) -> bool:
+    """Whether pip has installed packages there."""
+    try:
+        with os.scandir(folder) as entries:
+            return any(each.name.endswith(".dist-info") for each in entries)
+    except OSError:
+        return False
+
+
 def library_folders() -> list[str]:
     """The folders whose code is not the user's, each with a separator at its end."""
     paths = sysconfig.get_paths()
@@ -389,6 +400,10 @@ def library_folders() -> list[str]:
     # PyTorch may lie in another environment's folder, which a .pth file adds to the path.
     folders |= {path for path in sys.path
                 if isinstance(path, str) and os.path.basename(path) in ("site-packages", "dist-packages")}
+    # And packages in a folder of their own (pip install --target), if it is not the script's.
+    own = {os.path.realpath(each) for each in (sys.path[0] if sys.path else "", os.getcwd())}
+    folders |= {path for path in sys.path if isinstance(path, str) and _has_packages(path)
+                and os.path.realpath(path) not in own}
     if "torch" in sys.modules:
         folders.add(os.path.dirname(sys.modules["torch"].__file__))
     return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
