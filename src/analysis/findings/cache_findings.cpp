@@ -100,8 +100,9 @@ std::vector<std::string> opsOfNewShapes(const CheckedSteps& steps) {
 }
 
 /// Where most of `cached` bytes of cache comes from, as "after a large step", with what tells it
-/// added to the evidence where it was no step.
-std::string cacheComesFrom(const CheckedSteps& steps, double cached, Finding& finding) {
+/// added to the evidence where it was no step. Sets `evaluates` where it was an evaluation.
+std::string cacheComesFrom(const CheckedSteps& steps, double cached, Finding& finding,
+                           bool& evaluates) {
   const MemoryColumns& memory = steps.store.memory();
   const events::StepRecord& first = steps.store.steps().records.front();
   const auto begin =
@@ -120,6 +121,7 @@ std::string cacheComesFrom(const CheckedSteps& steps, double cached, Finding& fi
     if (row.region == Region::Step || left < kLeastExplainedShare * cached) continue;
     finding.evidence +=
         "; " + formatBytes(wholeBytes(left)) + " of driver memory came with " + row.text();
+    evaluates = row.region == Region::Evaluation;
     return "after the part that needs so much (" + row.text() + ")";
   }
   return "after a large step";
@@ -328,11 +330,17 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
     finding.evidence += "; the most in use was " + formatBytes(most->peak_current_bytes()) +
                         ", at step " + std::to_string(most->step());
   }
-  const std::string after = cacheComesFrom(steps, cached, finding);
+  bool evaluates = false;
+  const std::string after = cacheComesFrom(steps, cached, finding, evaluates);
   finding.advice = "empty the cache once " + after +
                    " (torch.mps.empty_cache()), not at each step: blocks that are needed again "
                    "must then be allocated anew. A heap that still has a block in use is not "
                    "released";
+  if (evaluates) {
+    finding.advice +=
+        ". Better, have an evaluation need less at once: smaller batches, and of their outputs what "
+        "the metric needs";
+  }
   findings.found.push_back(std::move(finding));
 }
 

@@ -102,6 +102,14 @@ constexpr std::string_view kReadsOneByOneAdvice =
     "go "
     "through them there, or leave fewer of them on the device first. Where each value decides what "
     "the model is called with next, as in generating text: several sequences as one batch";
+/// Of an evaluation whose outputs go to the CPU as they are: what is kept of them takes memory too.
+constexpr std::string_view kCopiesOutputsAdvice =
+    "the model's outputs are copied to the CPU whole, and what is kept of them until then takes as "
+    "much memory: keep of each batch only what the metric needs (the loss, argmax), and copy that. "
+    "For transformers' Trainer: preprocess_logits_for_metrics, prediction_loss_only, or "
+    "eval_accumulation_steps";
+/// So many bytes that a visit copies to the CPU are more than results.
+constexpr std::uint64_t kLeastBytesOfOutputs = std::uint64_t{64} << 20;
 /// Of an evaluation without a DataLoader whose own work is not the model's.
 constexpr std::string_view kOwnLoopAdvice =
     "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
@@ -208,6 +216,20 @@ std::uint64_t batchesIn(const LiveStore& store, const TimeRange& range) {
   return batches;
 }
 
+/// How many bytes the evaluations of a range copy to the CPU.
+std::uint64_t bytesToHostIn(const LiveStore& store, const TimeRange& range) {
+  std::uint64_t bytes = 0;
+  walkAccount(store, range, [&](const AccountSpan& span) {
+    const bool isWait = span.activity == Activity::Wait && !span.ofFallback;
+    if (span.part.region != Region::Evaluation || !isWait) return;
+    const events::SyncPoint& wait = store.syncPoints()[span.event];
+    // A border may cut a wait in two.
+    const bool copies = wait.kind() == events::SyncKind::CopyToHost;
+    if (copies && wait.begin_ns() == span.beginNs) bytes += wait.bytes();
+  });
+  return bytes;
+}
+
 void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region region,
                const std::string& name, Shares shares, const Share& backlog, Findings& findings) {
   const std::uint64_t visits = account.visits[static_cast<std::size_t>(region)];
@@ -258,6 +280,9 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   if (evaluates && reads && !isEachStep && (taker == Taker::Waits || taker == Taker::OwnWork)) {
     words.advice = readsOneByOne ? kReadsOneByOneAdvice : kGeneratesAdvice;
   }
+  const std::uint64_t toHost = evaluates ? bytesToHostIn(steps.store, account.range) : 0;
+  const bool copiesOutputs = toHost > 0 && toHost >= kLeastBytesOfOutputs * visits;
+  if (copiesOutputs && (taker == Taker::Waits || readsAtEnd)) words.advice = kCopiesOutputsAdvice;
   const bool isOwn = taker == Taker::OwnWork && !readsAtEnd && !reads;
   const bool loads = shares[static_cast<std::size_t>(Taker::Loading)].ns > 0;
   if (evaluates && isOwn && !isEachStep && !loads) words.advice = kOwnLoopAdvice;
@@ -277,6 +302,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
       formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
       ": " + sharesText(shares);
+  if (copiesOutputs) finding.evidence += "; " + formatBytes(toHost) + " are copied to the CPU";
   finding.advice = words.advice;
   if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;
   const LiveStore& store = steps.store;
