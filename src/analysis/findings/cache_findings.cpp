@@ -338,7 +338,8 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
                    "released";
   if (evaluates) {
     finding.advice +=
-        ". Better, have an evaluation need less at once: smaller batches, and of their outputs what "
+        ". Better, have an evaluation need less at once: smaller batches, and of their outputs "
+        "what "
         "the metric needs";
   }
   findings.found.push_back(std::move(finding));
