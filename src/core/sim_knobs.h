@@ -150,8 +150,8 @@ inline constexpr std::array kSimKnobs = {
             SimKnob::Scope::PyTorch},
     SimKnob{
         kMpsDebugVariable, "", "BITS", "0",
-        "Sum of what the allocator prints: 1 profile, 2 allocations, 4 recycling, 8 releases; 16: "
-        "large blocks only",
+        "Sum of what MPS prints on stderr: 1 profile, 2 allocations, 4 recycling, 8 releases; 16: "
+        "large blocks only; the simulated device prints nothing",
         SimKnob::Scope::PyTorch},
 };
 

@@ -1,5 +1,4 @@
 #include <QtTest>
-#include <sstream>
 #include <vector>
 
 #include "simmps/policy/graph_cache.h"
@@ -25,7 +24,7 @@ class KeepingLedger final : public Ledger {
 
 }  // namespace
 
-/// The ledger, debug log and knobs of the allocator.
+/// The ledger and knobs of the allocator.
 class AllocatorLedgerTest : public QObject {
   Q_OBJECT
 
@@ -65,67 +64,6 @@ class AllocatorLedgerTest : public QObject {
       QVERIFY(entry.timeNs >= last);
       last = entry.timeNs;
     }
-  }
-
-  void debugLinesFollowTheBits_data() {
-    QTest::addColumn<uint>("bits");
-    QTest::addColumn<QStringList>("lines");
-    const QString start =
-        "Initializing shared heap allocator on unified device memory of size 1024.00 MiB";
-    const QString all =
-        "Attempting to release cached buffers (MPS allocated: 40.00 MiB, other "
-        "allocations: 0 bytes)";
-    QTest::newRow("silent") << 0u << QStringList{};
-    QTest::newRow("profiling") << 1u
-                               << QStringList{"High watermark memory allocation limit: 1.70 GiB",
-                                              "Low watermark memory allocation limit: unlimited",
-                                              start, all};
-    const QString newLarge =
-        "Allocated shared buffer #2 of size 3.00 MiB at * from heap #2 "
-        "(requested: 3.00 MiB, heap: 29.00 MiB, total: 40.00 MiB)";
-    QTest::newRow("allocations")
-        << 2u
-        << QStringList{
-               start,
-               "Allocated shared heap #1 of size 8.00 MiB (#heaps: 1, current allocated: "
-               "8.00 MiB)",
-               "Allocated shared buffer #1 of size 256 bytes at * from heap #1 (requested: 4 "
-               "bytes, heap: 8.00 MiB, total: 8.00 MiB)",
-               "Allocated shared heap #2 of size 32.00 MiB (#heaps: 1, current allocated: "
-               "40.00 MiB)",
-               newLarge,
-               all};
-    QTest::newRow("recycles") << 4u
-                              << QStringList{start,
-                                             "Reusing shared buffer #1 of size 256 bytes at * "
-                                             "(requested: 8 bytes, use#: 2, retain#: 1)",
-                                             all};
-    QTest::newRow("large releases")
-        << 24u
-        << QStringList{
-               start,
-               all,
-               "Releasing 1 buffers from small shared pool (total size: 256 bytes, #buffers: 1)",
-               "Released heap #1 of size 8.00 MiB (current allocated: 32.00 MiB, retain#: 1)",
-               "Releasing 1 buffers from large shared pool (total size: 3.00 MiB, #buffers: 1)",
-               "Released buffer #2 of size 3.00 MiB from heap #2 (heap size: 32.00 MiB, use#: "
-               "1, retain#: 1, gc#: 0)",
-               "Released heap #2 of size 32.00 MiB (current allocated: 0 bytes, retain#: 1)"};
-  }
-  void debugLinesFollowTheBits() {
-    QFETCH(uint, bits);
-    QFETCH(QStringList, lines);
-    std::ostringstream out;
-    MemoryOptions options;
-    options.log = MemoryLog(bits, &out);
-    HeapAllocator memory({kGiB, 1.7, 0.0}, options);
-    memory.free(blockOf(memory.allocate(4)));
-    memory.free(blockOf(memory.allocate(3 * kMiB)));
-    memory.free(blockOf(memory.allocate(8)));
-    memory.emptyCache();
-    QString printed = QString::fromStdString(out.str());
-    printed.replace(QRegularExpression(" at 0x[0-9a-f]+ "), " at * ");
-    QCOMPARE(printed.split('\n', Qt::SkipEmptyParts), lines);
   }
 
   void refusesTheNthAllocation() {

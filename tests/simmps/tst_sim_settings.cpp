@@ -51,7 +51,6 @@ class SimSettingsTest : public QObject {
     QCOMPARE(settings.slowdown, 1.0);
     QVERIFY(settings.missingOps.empty() && settings.ledgerFile.empty());
     QCOMPARE(settings.outOfMemoryAt + settings.hangAt + settings.crashAt, 0u);
-    QCOMPARE(settings.debugVerbosity, 0u);
   }
 
   void thisMachineHasMemory() {
@@ -84,11 +83,9 @@ class SimSettingsTest : public QObject {
   void readsPyTorchsOwn() {
     const auto settings = std::get<Settings>(read({{kMpsHighWatermarkVariable, "0.8"},
                                                    {kMpsLowWatermarkVariable, "0.5"},
-                                                   {kMpsDebugVariable, "0x1f"},
                                                    {kMpsFallbackVariable, "1"}}));
     QCOMPARE(settings.limits.highWatermarkRatio, 0.8);
     QCOMPARE(settings.limits.lowWatermarkRatio, 0.5);
-    QCOMPARE(settings.debugVerbosity, 31u);
     QVERIFY(settings.cpuFallback);
   }
 
@@ -193,7 +190,6 @@ class SimSettingsTest : public QObject {
     for (const char* value : {"on", "1e30", "0.5", "1x", "99999999999"}) {
       add(kMpsFallbackVariable, value);
     }
-    for (const char* value : {"-1", "32", "x", "1x", "0x20"}) add(kMpsDebugVariable, value);
   }
   void refuses() {
     QFETCH(QString, variable);

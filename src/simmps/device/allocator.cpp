@@ -4,13 +4,35 @@
 #include <c10/util/Exception.h>
 
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 #include <string>
 #include <variant>
 
+#include "core/units.h"
 #include "simmps/device/device.h"
 
 namespace highwater::simmps {
 namespace {
+
+/// Writes a size as PyTorch's c10::CachingAllocator::format_size does: "512 bytes", "1.50 MiB".
+std::string formatSize(std::uint64_t bytes) {
+  std::ostringstream out;
+  out << std::fixed << std::setprecision(2);
+  const auto scaled = [bytes](std::uint64_t unit) {
+    return static_cast<double>(bytes) / static_cast<double>(unit);
+  };
+  if (bytes <= kKiB) {
+    out << bytes << " bytes";
+  } else if (bytes <= kMiB) {
+    out << scaled(kKiB) << " KiB";
+  } else if (bytes <= kGiB) {
+    out << scaled(kMiB) << " MiB";
+  } else {
+    out << scaled(kGiB) << " GiB";
+  }
+  return out.str();
+}
 
 void freeBlock(void* context) {
   deviceMemory().free(static_cast<DeviceBlock*>(context));

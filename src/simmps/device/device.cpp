@@ -98,7 +98,6 @@ struct Device {
       timed(DrainCause::Release, {}, [this] { return queue.wait(), true; });
     };
     options.ledger = ledger.get();
-    options.log = MemoryLog(settings.debugVerbosity);
     options.outOfMemoryAt = settings.outOfMemoryAt;
     options.limitsRequestsOnly = settings.limitsRequestsOnly;
     return options;

@@ -25,7 +25,6 @@ HeapAllocator::HeapAllocator(AllocatorLimits limits, MemoryOptions options)
   for (const PoolKind kind : {PoolKind::Small, PoolKind::Large, PoolKind::Scalar}) {
     pool(kind).kind = kind;
   }
-  logStart();
 }
 
 HeapAllocator::~HeapAllocator() {
@@ -86,7 +85,6 @@ DeviceBlock* HeapAllocator::find(Request& request, Lock& lock) {
 }
 
 HeapAllocator::Outcome HeapAllocator::handOut(DeviceBlock* block, const Request& request) {
-  ++block->uses_;
   counters_.currentBytes += block->bytes_;
   counters_.currentPeakBytes = std::max(counters_.currentPeakBytes, counters_.currentBytes);
   counters_.allocatedBytes += block->bytes_;
@@ -126,7 +124,6 @@ DeviceBlock* HeapAllocator::reuse(Request& request, Lock& lock) {
   if (!block) return nullptr;
   from.cached.erase(block);
   from.cachedBytes -= block->bytes_;
-  logReuse(*block, request.requestedBytes);
   return block;
 }
 
@@ -162,9 +159,6 @@ DeviceBlock* HeapAllocator::carve(const Request& request) {
   block->id_ = ++lastBlockId_;
   block->heap_ = heap;
   block->pool_ = request.pool.kind;
-  ++request.pool.blocks;
-  request.pool.blockBytes += block->bytes_;
-  logNewBlock(*block, request.requestedBytes);
   return block;
 }
 
@@ -204,7 +198,6 @@ MemoryHeap* HeapAllocator::reserveHeap(Pool& home, std::uint64_t bytes, bool spl
   ++counters_.heaps;
   addDriver(bytes);
   note(MemoryEntry::Kind::ReserveHeap, heap->base(), bytes);
-  logNewHeap(home, *heap);
   return home.heaps.at(lastHeapId_).get();
 }
 
@@ -244,7 +237,7 @@ void HeapAllocator::collectOld(const Request& request) {
     return static_cast<double>(from.requests - block->cachedSince_);
   };
   double totalAge = 0;
-  std::uint64_t idle = 0, collectedBlocks = 0, collected = 0;
+  std::uint64_t idle = 0, collected = 0;
   for (const DeviceBlock* block : from.cached) {
     if (!isIdle(block)) continue;
     totalAge += age(block);
@@ -261,12 +254,10 @@ void HeapAllocator::collectOld(const Request& request) {
       collected += block->bytes_;
       totalAge -= age(block);
       --idle;
-      ++collectedBlocks;
       release(block, block->heap_->split() ? EmptyHeap::Keep : EmptyHeap::Release);
       releasedOne = true;
     }
   }
-  logCollection(collectedBlocks, collected, from);
 }
 
 /// False if the cached blocks are smaller than the request in total.
@@ -295,14 +286,12 @@ bool HeapAllocator::releaseEnough(const Request& request, Lock& lock) {
 }
 
 void HeapAllocator::releaseAll(Lock& lock) {
-  logReleaseAll();
   waitForJobs(lock);
   for (Pool& each : pools_) releaseCached(each);
 }
 
 void HeapAllocator::releaseCached(Pool& from) {
   if (from.cached.empty()) return;
-  logReleaseCached(from);
   for (auto it = from.cached.begin(); it != from.cached.end();) {
     DeviceBlock* block = *it++;
     // Another thread may have freed it since the wait, and its jobs may still run.
@@ -314,11 +303,8 @@ void HeapAllocator::release(DeviceBlock* block, EmptyHeap whatThen) {
   Pool& home = pool(block->pool_);
   home.cached.erase(block);
   home.cachedBytes -= block->bytes_;
-  home.blockBytes -= block->bytes_;
-  --home.blocks;
   MemoryHeap& heap = *block->heap_;
   heap.giveBack(block->data_, block->bytes_);
-  logRelease(*block);
   delete block;
   if (heap.empty() && whatThen == EmptyHeap::Release) releaseHeap(home, heap);
 }
@@ -329,7 +315,6 @@ void HeapAllocator::releaseHeap(Pool& home, const MemoryHeap& heap) {
   counters_.releasedBytes += heap.bytes();
   --counters_.heaps;
   note(MemoryEntry::Kind::ReleaseHeap, heap.base(), heap.bytes());
-  logReleasedHeap(heap);
   home.heaps.erase(heap.id());
 }
 
@@ -373,7 +358,6 @@ AllocatorLimits HeapAllocator::limits() const {
 void HeapAllocator::setHighWatermarkRatio(double ratio) {
   const Lock lock(mutex_);
   limits_.highWatermarkRatio = ratio;
-  logHighWatermark();
 }
 
 MemoryCounters HeapAllocator::counters() const {

@@ -14,7 +14,6 @@
 #include "core/units.h"
 #include "simmps/policy/ledger.h"
 #include "simmps/policy/memory_heap.h"
-#include "simmps/policy/memory_log.h"
 #include "simmps/policy/process_fork.h"
 
 namespace highwater::simmps {
@@ -95,7 +94,6 @@ class DeviceBlock {
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
   std::uint64_t id_ = 0;
-  std::uint64_t uses_ = 0;
   std::uint64_t cachedSince_ = 0;  ///< requests to its pool before it was freed, for its age
   std::uint64_t lastJob_ = 0;      ///< jobs submitted before it was freed: they may still use it
   MemoryHeap* heap_ = nullptr;
@@ -114,8 +112,7 @@ struct JobOrder {
 /// Options of a HeapAllocator.
 struct MemoryOptions {
   JobOrder jobs;
-  Ledger* ledger = nullptr;  ///< may be null; must outlive the allocator
-  MemoryLog log = MemoryLog();
+  Ledger* ledger = nullptr;         ///< may be null; must outlive the allocator
   std::uint64_t outOfMemoryAt = 0;  ///< refuses the n-th allocation, counted from 1; 0: none
   /// As on a Mac: a request within the high watermark gets its heap even if that takes driver past
   /// the watermark, and graphs are not limited.
@@ -199,9 +196,7 @@ class HeapAllocator {
     std::map<std::uint64_t, std::unique_ptr<MemoryHeap>> heaps;  // by id, oldest first
     std::set<DeviceBlock*, BySize> cached;
     std::uint64_t cachedBytes = 0;
-    std::uint64_t blocks = 0;      ///< live and cached
-    std::uint64_t blockBytes = 0;  ///< bytes of those blocks
-    std::uint64_t requests = 0;    ///< requests that searched for a cached block
+    std::uint64_t requests = 0;  ///< requests that searched for a cached block
   };
   struct Request {
     std::uint64_t bytes;
@@ -243,18 +238,6 @@ class HeapAllocator {
   void addDriver(std::uint64_t bytes);
   void note(MemoryEntry::Kind kind, const void* address, std::uint64_t bytes,
             std::uint64_t requestedBytes = 0) const;
-
-  // heap_allocator_log.cpp
-  void logStart() const;
-  void logHighWatermark() const;
-  void logNewHeap(const Pool& home, const MemoryHeap& heap) const;
-  void logNewBlock(const DeviceBlock& block, std::uint64_t requestedBytes) const;
-  void logReuse(const DeviceBlock& block, std::uint64_t requestedBytes) const;
-  void logRelease(const DeviceBlock& block) const;
-  void logReleasedHeap(const MemoryHeap& heap) const;
-  void logReleaseAll() const;
-  void logReleaseCached(const Pool& from) const;
-  void logCollection(std::uint64_t blocks, std::uint64_t bytes, const Pool& from) const;
 
   mutable std::mutex mutex_;
   AllocatorLimits limits_;

@@ -28,7 +28,6 @@ constexpr std::uint64_t kLeastSystem = 32 * kMiB;
 constexpr std::uint64_t kMostMemory = 1024 * kGiB;
 constexpr std::uint64_t kMostDelayNs = 1'000'000'000;
 constexpr double kMostSlowdown = 1000;
-constexpr long kMostVerbosity = 31;
 /// After how much work MPSGraph commits by itself is not documented. More than a step of the small
 /// preset has, so that what PyTorch commits decides.
 constexpr std::uint64_t kDefaultCommitAfter = 500;
@@ -209,11 +208,10 @@ class Reader {
     if (const char* given = text(kSimCommitVariable)) readCommit(given);
     if (const char* given = text(kMpsFallbackVariable)) {
       // PyTorch takes any number but 0 as on.
-      const auto number = wholeNumber(given, 10);
+      const auto number = wholeNumber(given);
       if (!number) refuse(kMpsFallbackVariable, given, "a whole number: 0 (off) or 1 (on)");
       settings_.cpuFallback = number.value_or(0) != 0;
     }
-    if (const char* given = text(kMpsDebugVariable)) readVerbosity(given);
     if (const char* given = text(kSimLedgerVariable)) settings_.ledgerFile = given;
     if (const char* given = text(kSimMissingOpsVariable)) {
       auto names = parseOpNames(given);
@@ -247,24 +245,14 @@ class Reader {
   }
 
   /// nullopt if the text is not exactly one number that fits an int.
-  static std::optional<int> wholeNumber(const char* given, int base) {
+  static std::optional<int> wholeNumber(const char* given) {
     char* end = nullptr;
     errno = 0;
-    const long number = std::strtol(given, &end, base);
+    const long number = std::strtol(given, &end, 10);
     if (errno != 0 || end == given || *end != '\0' || !std::in_range<int>(number)) {
       return std::nullopt;
     }
     return static_cast<int>(number);
-  }
-
-  void readVerbosity(const char* given) {
-    // Like PyTorch, accepts 0x1f and 037.
-    const auto bits = wholeNumber(given, 0);
-    if (!bits || *bits < 0 || *bits > kMostVerbosity) {
-      refuse(kMpsDebugVariable, given, "a whole number from 0 to 31");
-      return;
-    }
-    settings_.debugVerbosity = static_cast<std::uint32_t>(*bits);
   }
 
   void readFaults() {

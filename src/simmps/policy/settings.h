@@ -45,11 +45,10 @@ struct Settings {
   /// Ops without a kernel, besides those that really lack one: "aten::kthvalue" (all overloads) or
   /// "aten::kthvalue.values".
   std::vector<std::string> missingOps;
-  std::uint64_t outOfMemoryAt = 0;   ///< refuses the n-th allocation, counted from 1; 0: none
-  std::uint64_t hangAt = 0;          ///< the queue hangs at its n-th kernel; 0: never
-  std::uint64_t crashAt = 0;         ///< the process aborts at the n-th kernel; 0: never
-  std::string ledgerFile;            ///< empty: no ledger is kept
-  std::uint32_t debugVerbosity = 0;  ///< bits of PYTORCH_DEBUG_MPS_ALLOCATOR
+  std::uint64_t outOfMemoryAt = 0;  ///< refuses the n-th allocation, counted from 1; 0: none
+  std::uint64_t hangAt = 0;         ///< the queue hangs at its n-th kernel; 0: never
+  std::uint64_t crashAt = 0;        ///< the process aborts at the n-th kernel; 0: never
+  std::string ledgerFile;           ///< empty: no ledger is kept
 };
 
 /// Access to environment variables, for readSettings(). `value` returns nullptr for a variable that
