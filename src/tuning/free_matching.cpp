@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tuning/heap_plan.h"
+#include "core/mps_heaps.h"
 
 namespace highwater::tuning {
 namespace {

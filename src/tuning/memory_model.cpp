@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "core/mps_heaps.h"
 #include "core/units.h"
 
 namespace highwater::tuning {
@@ -14,11 +15,10 @@ namespace {
 
 /// Repeated steps at one setting differ by the order in which blocks are reused.
 constexpr double kRepeatNoise = 0.02;
-// Heap sizes of PyTorch's MPS allocator (MPSAllocator.h): see heap_plan.h.
-constexpr double kSmallAndLargeHeaps = 40.0 * kMiB;
-constexpr double kExtraLargeHeap = 1.0 * kGiB;
-constexpr double kMinExtraLargeRequest = 10.0 * kMiB;
-constexpr double kSmallHeap = 8.0 * kMiB, kLargeHeap = 32.0 * kMiB;
+constexpr double kSmallHeap = HeapRules::kSmallHeap, kLargeHeap = HeapRules::kLargeHeap;
+constexpr double kSmallAndLargeHeaps = kSmallHeap + kLargeHeap;
+constexpr double kExtraLargeHeap = HeapRules::kExtraLargeHeap;
+constexpr double kMinExtraLargeRequest = HeapRules::kMinLarge;
 // Played peaks on the simulated device were within 1 % for batches of a traced length, and within
 // 7 % for other lengths.
 constexpr double kPlayedMargin = 0.01;
@@ -262,7 +262,7 @@ double MemoryModel::playedMargin(Setting setting) const {
 
 /// Driver memory jumps where a request needs another heap: what slightly smaller and larger
 /// settings would take is possible here too. `held`: the heaps of the process; nullptr: none yet.
-Range MemoryModel::playedDriver(Setting setting, const HeapPlan* held) const {
+Range MemoryModel::playedDriver(Setting setting, const MpsHeaps* held) const {
   const double margin = playedMargin(setting);
   const auto batchAt = [&](double factor) {
     const double batch = std::clamp(factor * setting.batch, 1.0, 4e9);
@@ -497,8 +497,9 @@ MemoryModel MemoryModel::goingOn(HeldMemory held) const {
     // Of hundreds of shapes the newest are enough: older ones have left blocks of the same sizes.
     constexpr std::size_t kMostPlayed = 32;
     if (history.size() > kMostPlayed) history.erase(history.begin(), history.end() - kMostPlayed);
-    auto heaps = std::make_shared<HeapPlan>(model.requests_->heapsAfter(history, limits_));
-    model.heldBeside_ = static_cast<double>(held.driverNow) - static_cast<double>(heaps->driver());
+    auto heaps = std::make_shared<MpsHeaps>(model.requests_->heapsAfter(history, limits_));
+    model.heldBeside_ =
+        static_cast<double>(held.driverNow) - static_cast<double>(heaps->counters().driverBytes);
     model.heldHeaps_ = std::move(heaps);
   }
   model.held_ = std::move(held);

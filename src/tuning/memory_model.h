@@ -174,7 +174,7 @@ class MemoryModel {
     return requests_ && requests_->canPlay(setting);
   }
   [[nodiscard]] double playedMargin(Setting setting) const;
-  [[nodiscard]] Range playedDriver(Setting setting, const HeapPlan* held) const;
+  [[nodiscard]] Range playedDriver(Setting setting, const MpsHeaps* held) const;
   [[nodiscard]] Prediction driverFromHere(Setting setting) const;
   [[nodiscard]] double leastDriver(Setting setting) const;
   void judge(double atLeastFixed);
@@ -193,7 +193,7 @@ class MemoryModel {
   PeakFit fit_;
   std::optional<RequestModel> requests_;
   std::optional<HeldMemory> held_;
-  std::shared_ptr<const HeapPlan> heldHeaps_;  ///< of goingOn(), where the requests are known
+  std::shared_ptr<const MpsHeaps> heldHeaps_;  ///< of goingOn(), where the requests are known
   double heldBeside_ = 0;       ///< what is held beyond heldHeaps_, in bytes; may be negative
   double playedError_ = 0;      ///< largest relative error of a played peak of current
   double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes

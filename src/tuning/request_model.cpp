@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "core/mps_heaps.h"
 #include "core/units.h"
 #include "tuning/free_matching.h"
-#include "tuning/heap_plan.h"
 
 namespace highwater::tuning {
 namespace {
@@ -297,47 +297,47 @@ bool RequestModel::canPlay(Setting setting) const {
 
 /// Plays all requests, and leaves the blocks that were not freed in `blocks`. Returns whether none
 /// was refused; a refused one is the last.
-bool RequestModel::playThrough(HeapPlan& plan, Setting setting,
-                               std::vector<HeapPlan::Block>& blocks) const {
-  blocks.assign(requests_.size(), HeapPlan::kRefused);
+bool RequestModel::playThrough(MpsHeaps& plan, Setting setting,
+                               std::vector<MpsHeaps::Block>& blocks) const {
+  blocks.assign(requests_.size(), MpsHeaps::kRefused);
   for (std::size_t i = 0; i < requests_.size(); ++i) {
     for (const std::size_t freed : requests_[i].freedBefore) {
-      if (blocks[freed] == HeapPlan::kRefused) continue;
-      plan.free(std::exchange(blocks[freed], HeapPlan::kRefused));
+      if (blocks[freed] == MpsHeaps::kRefused) continue;
+      plan.free(std::exchange(blocks[freed], MpsHeaps::kRefused));
     }
     if (i == firstSettled_) plan.resetPeaks();
     blocks[i] = plan.allocate(bytesAt(requests_[i], setting));
-    if (blocks[i] == HeapPlan::kRefused) return false;
+    if (blocks[i] == MpsHeaps::kRefused) return false;
   }
   return true;
 }
 
-HeapPlan RequestModel::heapsAfter(std::span<const Setting> history,
+MpsHeaps RequestModel::heapsAfter(std::span<const Setting> history,
                                   const MemoryLimits& limits) const {
-  HeapPlan plan(limits);
-  std::vector<HeapPlan::Block> blocks;
+  MpsHeaps plan(limits);
+  std::vector<MpsHeaps::Block> blocks;
   for (const Setting& each : history) {
     (void)playThrough(plan, each, blocks);
     // The blocks of weights and optimizer too: those of the next setting have the same sizes, and
     // take them from the cache again.
-    for (const HeapPlan::Block block : blocks) {
-      if (block != HeapPlan::kRefused) plan.free(block);
+    for (const MpsHeaps::Block block : blocks) {
+      if (block != MpsHeaps::kRefused) plan.free(block);
     }
   }
   return plan;
 }
 
-PlayedPeak RequestModel::playIn(HeapPlan heaps, Setting setting) const {
-  std::vector<HeapPlan::Block> blocks;
+PlayedPeak RequestModel::playIn(MpsHeaps heaps, Setting setting) const {
+  std::vector<MpsHeaps::Block> blocks;
   PlayedPeak peak;
   peak.refused = !playThrough(heaps, setting, blocks);
-  peak.current = heaps.peakCurrent();
-  peak.driver = heaps.peakDriver();
+  peak.current = heaps.counters().currentPeakBytes;
+  peak.driver = heaps.counters().driverPeakBytes;
   return peak;
 }
 
 PlayedPeak RequestModel::play(Setting setting, const MemoryLimits& limits) const {
-  return playIn(HeapPlan(limits), setting);
+  return playIn(MpsHeaps(limits), setting);
 }
 
 }  // namespace highwater::tuning

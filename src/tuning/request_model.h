@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/messages.h"
+#include "core/mps_heaps.h"
 #include "core/result.h"
 #include "tuning/free_matching.h"
-#include "tuning/heap_plan.h"
 #include "tuning/request_trace.h"
 #include "tuning/tensor_budget.h"
 
@@ -38,10 +38,10 @@ class RequestModel {
   [[nodiscard]] PlayedPeak play(Setting setting, const MemoryLimits& limits) const;
   /// Plays the settings in `history` one after the other, and returns the heaps with all their
   /// blocks in the cache. Settings that a request was refused at count as far as they came.
-  [[nodiscard]] HeapPlan heapsAfter(std::span<const Setting> history,
+  [[nodiscard]] MpsHeaps heapsAfter(std::span<const Setting> history,
                                     const MemoryLimits& limits) const;
   /// Plays the traced steps at a setting in a process that holds `heaps`, of heapsAfter().
-  [[nodiscard]] PlayedPeak playIn(HeapPlan heaps, Setting setting) const;
+  [[nodiscard]] PlayedPeak playIn(MpsHeaps heaps, Setting setting) const;
 
   /// Whether all traces begin with the first step of a run: then nothing from before is unknown.
   [[nodiscard]] bool fromStart() const { return fromStart_; }
@@ -65,7 +65,7 @@ class RequestModel {
                                std::size_t steps, bool fromStart, Guess guess, bool keepsGradients,
                                std::uint64_t smallestChecked,
                                FreeMatching::Compositions& compositions);
-  bool playThrough(HeapPlan& plan, Setting setting, std::vector<HeapPlan::Block>& blocks) const;
+  bool playThrough(MpsHeaps& plan, Setting setting, std::vector<MpsHeaps::Block>& blocks) const;
   [[nodiscard]] double errorOf(const std::vector<StepTrace>& traces, std::size_t steps) const;
   using Sizes = std::vector<std::uint64_t>;  ///< of one request, at each traced setting
 

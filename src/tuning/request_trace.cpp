@@ -11,7 +11,7 @@
 #include <unordered_set>
 #include <utility>
 
-#include "tuning/heap_plan.h"
+#include "core/mps_heaps.h"
 
 namespace highwater::tuning {
 namespace {

@@ -44,12 +44,12 @@ class AllocatorLedgerTest : public QObject {
     memory.releaseGraphs();
     memory.releaseGraphs();  // nothing to release is no change
     const MemoryEntry expected[] = {
-        {Kind::ReserveHeap, 0, address, kSmallHeap, 0, 0, kSmallHeap},
-        {Kind::Allocate, 0, address, 1024, 1000, 1024, kSmallHeap},
+        {Kind::ReserveHeap, 0, address, HeapRules::kSmallHeap, 0, 0, HeapRules::kSmallHeap},
+        {Kind::Allocate, 0, address, 1024, 1000, 1024, HeapRules::kSmallHeap},
         {Kind::GraphCache, 0, 0, 4 * kMiB, 0, 1024, 12 * kMiB},
         {Kind::OutOfMemory, 0, 0, 30 * kMiB, 30 * kMiB, 1024, 12 * kMiB},
         {Kind::Free, 0, address, 1024, 0, 0, 12 * kMiB},
-        {Kind::ReleaseHeap, 0, address, kSmallHeap, 0, 0, 4 * kMiB},
+        {Kind::ReleaseHeap, 0, address, HeapRules::kSmallHeap, 0, 0, 4 * kMiB},
         {Kind::ReleaseGraphs, 0, 0, 4 * kMiB, 0, 0, 0}};
     QCOMPARE(ledger.entries.size(), std::size(expected));
     std::uint64_t last = 1;

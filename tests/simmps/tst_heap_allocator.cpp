@@ -14,14 +14,6 @@ using namespace highwater::simmps;
 using simmps::test::blockOf;
 using simmps::test::Jobs;
 
-namespace {
-
-std::uint64_t aligned(std::uint64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
-}  // namespace
-
 class HeapAllocatorTest : public QObject {
   Q_OBJECT
 
@@ -29,11 +21,12 @@ class HeapAllocatorTest : public QObject {
   void heapTiers_data() {
     QTest::addColumn<quint64>("bytes");
     QTest::addColumn<quint64>("heap");
-    QTest::newRow("one byte") << quint64(1) << quint64(kSmallHeap);
-    QTest::newRow("1 MiB") << quint64(kMiB) << quint64(kSmallHeap);
-    QTest::newRow("over 1 MiB") << quint64(kMiB + 1) << quint64(kLargeHeap);
-    QTest::newRow("just under 10 MiB") << quint64(10 * kMiB - kAlignment) << quint64(kLargeHeap);
-    QTest::newRow("10 MiB") << quint64(10 * kMiB) << quint64(kXLargeHeap);
+    QTest::newRow("one byte") << quint64(1) << quint64(HeapRules::kSmallHeap);
+    QTest::newRow("1 MiB") << quint64(kMiB) << quint64(HeapRules::kSmallHeap);
+    QTest::newRow("over 1 MiB") << quint64(kMiB + 1) << quint64(HeapRules::kLargeHeap);
+    QTest::newRow("just under 10 MiB")
+        << quint64(10 * kMiB - HeapRules::kAlignment) << quint64(HeapRules::kLargeHeap);
+    QTest::newRow("10 MiB") << quint64(10 * kMiB) << quint64(HeapRules::kExtraLargeHeap);
     QTest::newRow("512 MiB") << quint64(512 * kMiB) << quint64(512 * kMiB);
     QTest::newRow("513 MiB + 1") << quint64(513 * kMiB + 1) << quint64(514 * kMiB);
   }
@@ -44,8 +37,8 @@ class HeapAllocatorTest : public QObject {
     DeviceBlock* block = blockOf(memory.allocate(bytes));
     QVERIFY(block);
     QCOMPARE(memory.counters().driverBytes, heap);
-    QCOMPARE(memory.counters().currentBytes, aligned(bytes));
-    QCOMPARE(block->bytes(), aligned(bytes));
+    QCOMPARE(memory.counters().currentBytes, MpsHeaps::aligned(bytes));
+    QCOMPARE(block->bytes(), MpsHeaps::aligned(bytes));
     memory.free(block);
     QCOMPARE(memory.counters().currentBytes, 0u);
     QCOMPARE(memory.counters().driverBytes, heap);
@@ -143,7 +136,7 @@ class HeapAllocatorTest : public QObject {
     // Compared with 8 + 91 MiB, not with the heap of 1 GiB that it gets.
     DeviceBlock* large = blockOf(memory.allocate(91 * kMiB));
     QVERIFY(large);
-    QCOMPARE(memory.counters().driverBytes, kSmallHeap + kXLargeHeap);
+    QCOMPARE(memory.counters().driverBytes, HeapRules::kSmallHeap + HeapRules::kExtraLargeHeap);
     QVERIFY(!memory.holdGraph(kMiB));
     const auto refused = memory.allocate(1);
     QVERIFY(std::get_if<OutOfMemory>(&refused));
@@ -196,7 +189,7 @@ class HeapAllocatorTest : public QObject {
   void pressureBeginsWithinOneMiB_data() {
     QTest::addColumn<quint64>("distance");
     QTest::addColumn<quint64>("heap");
-    QTest::newRow("1 MiB to go") << quint64(kMiB) << quint64(kXLargeHeap);
+    QTest::newRow("1 MiB to go") << quint64(kMiB) << quint64(HeapRules::kExtraLargeHeap);
     QTest::newRow("less") << quint64(kMiB - 1) << quint64(20 * kMiB);
   }
   void pressureBeginsWithinOneMiB() {
@@ -264,11 +257,11 @@ class HeapAllocatorTest : public QObject {
     std::vector<DeviceBlock*> blocks;
     for (int i = 0; i < 6; ++i) blocks.push_back(blockOf(memory.allocate(9 * kMiB)));
     for (DeviceBlock* block : blocks) memory.free(block);
-    QCOMPARE(memory.counters().driverBytes, 2 * kLargeHeap);
+    QCOMPARE(memory.counters().driverBytes, 2 * HeapRules::kLargeHeap);
     memory.free(blockOf(memory.allocate(40 * kMiB)));
-    QCOMPARE(memory.counters().driverBytes, 2 * kLargeHeap + 40 * kMiB);
+    QCOMPARE(memory.counters().driverBytes, 2 * HeapRules::kLargeHeap + 40 * kMiB);
     memory.emptyCache();
-    QCOMPARE(memory.counters().driverBytes, 2 * kLargeHeap);
+    QCOMPARE(memory.counters().driverBytes, 2 * HeapRules::kLargeHeap);
     for (int i = 0; i < 2; ++i) blocks[i] = blockOf(memory.allocate(9 * kMiB + 15 * kMiB * i));
     for (int i = 0; i < 2; ++i) memory.free(blocks[i]);
     memory.emptyCache();
@@ -295,7 +288,7 @@ class HeapAllocatorTest : public QObject {
     HeapAllocator memory({8 * kGiB});
     DeviceBlock* small = blockOf(memory.allocate(4));
     DeviceBlock* scalar = blockOf(memory.allocateScalar(4));
-    QCOMPARE(memory.counters().driverBytes, 2 * kSmallHeap);
+    QCOMPARE(memory.counters().driverBytes, 2 * HeapRules::kSmallHeap);
     memory.free(scalar);
     memory.free(small);
     QCOMPARE(blockOf(memory.allocateScalar(8)), scalar);

@@ -1,11 +1,11 @@
 #include <QTest>
 #include <random>
 
+#include "core/mps_heaps.h"
 #include "core/units.h"
 #include "support/test_program.h"
 #include "tuning/device_limits.h"
 #include "tuning/free_matching.h"
-#include "tuning/heap_plan.h"
 #include "tuning/memory_model.h"
 #include "tuning/request_model.h"
 
@@ -41,22 +41,22 @@ class Training {
     for (const double bytes : model.weights) plan_.allocate(whole(bytes));
     trace.setting = setting;
     trace.fromStart = true;
-    trace.baseBytes = plan_.current();
+    trace.baseBytes = plan_.counters().currentBytes;
     for (std::size_t i = 0; i < steps; ++i) {
       if (i == 1) plan_.resetPeaks();
       step();
     }
-    peak = {plan_.peakCurrent(), plan_.peakDriver(), false};
+    peak = {plan_.counters().currentPeakBytes, plan_.counters().driverPeakBytes, false};
   }
   /// Trains on at another setting, with the cache that is there: the peaks of its steps.
   PlayedPeak goOn(Setting setting, std::size_t steps = 3) {
     setting_ = setting;
     plan_.resetPeaks();
     for (std::size_t i = 0; i < steps; ++i) step();
-    return {plan_.peakCurrent(), plan_.peakDriver(), false};
+    return {plan_.counters().currentPeakBytes, plan_.counters().driverPeakBytes, false};
   }
   void emptyCache() { plan_.emptyCache(); }
-  std::uint64_t driver() const { return plan_.driver(); }
+  std::uint64_t driver() const { return plan_.counters().driverBytes; }
 
   StepTrace trace;
   PlayedPeak peak;
@@ -64,25 +64,26 @@ class Training {
  private:
   static std::uint64_t whole(double bytes) { return static_cast<std::uint64_t>(bytes); }
 
-  HeapPlan::Block allocate(double bytes, events::Phase phase) {
-    const std::uint64_t before = plan_.current();
-    const HeapPlan::Block block = plan_.allocate(whole(bytes));
+  MpsHeaps::Block allocate(double bytes, events::Phase phase) {
+    const std::uint64_t before = plan_.counters().currentBytes;
+    const MpsHeaps::Block block = plan_.allocate(whole(bytes));
     const std::uint64_t asked = (whole(bytes) + 255) / 256 * 256;
-    trace.steps.back().push_back({1, plan_.current() - before, asked, freed_, phase, {}});
+    trace.steps.back().push_back(
+        {1, plan_.counters().currentBytes - before, asked, freed_, phase, {}});
     freed_ = 0;
     return block;
   }
-  void free(HeapPlan::Block block) {
-    const std::uint64_t before = plan_.current();
+  void free(MpsHeaps::Block block) {
+    const std::uint64_t before = plan_.counters().currentBytes;
     plan_.free(block);
-    freed_ += before - plan_.current();
+    freed_ += before - plan_.counters().currentBytes;
   }
 
   void step() {
     using enum events::Phase;
     trace.steps.emplace_back();
     const auto tokens = static_cast<double>(setting_.tokens());
-    std::vector<std::vector<HeapPlan::Block>> saved;
+    std::vector<std::vector<MpsHeaps::Block>> saved;
     for (std::size_t i = 0; i < model_.perToken.size(); ++i) {
       auto& layer = saved.emplace_back();
       layer.push_back(allocate(model_.perToken[i] * tokens, Forward));
@@ -110,9 +111,9 @@ class Training {
 
   const Model& model_;
   Setting setting_;
-  HeapPlan plan_;
+  MpsHeaps plan_;
   std::uint64_t freed_ = 0;
-  std::vector<HeapPlan::Block> gradients_;
+  std::vector<MpsHeaps::Block> gradients_;
 };
 
 StepTrace traced(const Model& model, Setting setting, std::size_t steps = 4) {

@@ -1,6 +1,5 @@
 #include "simmps/policy/settings.h"
 
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "core/option_values.h"
 #include "core/units.h"
 #include "simmps/policy/device_queue.h"
+#include "simmps/policy/memory_range.h"
 #include "simmps/policy/setting_values.h"
 
 extern char** environ;
@@ -315,14 +315,7 @@ Machine thisMachine() {
   Machine machine;
   machine.memoryBytes = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
                         static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  machine.canReserve = [](std::uint64_t bytes) {
-    // Reserved as MemoryHeap does.
-    void* range = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (range == MAP_FAILED) return false;
-    ::munmap(range, bytes);
-    return true;
-  };
+  machine.canReserve = [](std::uint64_t bytes) { return MemoryRange::reserve(bytes).has_value(); };
   return machine;
 }
 
