@@ -2,7 +2,7 @@
 # stub libraries of packaging/macos/cross-link:
 #   highwater_flatbuffers_headers  headers only: generated code needs no library
 #   highwater_zstd, highwater_sqlite  for recordings, so only with HIGHWATER_GUI
-#   highwater_json  headers only, for the worker
+#   highwater_json  headers only
 #   highwater_elfutils  for call sites; only on Linux, and optional
 include_guard(GLOBAL)
 
@@ -92,9 +92,7 @@ if(HIGHWATER_GUI)
   highwater_find_zstd()
   highwater_find_sqlite()
 endif()
-if(HIGHWATER_WORKER)
-  highwater_find_json()
-endif()
+highwater_find_json()
 if(NOT APPLE)
   highwater_find_elfutils()
 endif()

@@ -11,18 +11,19 @@
 #include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "core/program_signals.h"
-#include "simmps/policy/json_line.h"
 
 namespace highwater::simmps {
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 constexpr std::size_t kBufferBytes = 64 * 1024;
 /// If the flusher falls this far behind, the thread that adds an entry writes.
 constexpr std::size_t kMostBufferBytes = 64 * kBufferBytes;
-constexpr std::size_t kUsualLineBytes = 256;
 constexpr std::chrono::milliseconds kLongestDelay{200};
 constexpr std::string_view kHeaderStart = R"({"event":"header")";
 
@@ -62,32 +63,32 @@ std::variant<int, std::string> openEmpty(const std::string& path) {
   return problem;
 }
 
-void writeSettings(JsonLine& line, const Settings& settings) {
+Json settingsJson(const Settings& settings) {
   std::string missing;
-  for (const std::string& op : settings.missingOps) {
-    if (!missing.empty()) missing += ',';
-    missing += op;
-  }
-  line.beginObject("settings")
-      .number("recommended_max", settings.limits.recommendedBytes)
-      .number("system_memory", settings.systemBytes)
-      .real("high_watermark_ratio", settings.limits.highWatermarkRatio)
-      .real("low_watermark_ratio", settings.limits.lowWatermarkRatio)
-      .number("hidden_growth", settings.hiddenGrowthBytes)
-      .number("graph_cache", settings.graphCacheBytes)
-      .number("launch_delay_ns", settings.launchDelayNs)
-      .number("commit_after", settings.commitAfter)
-      .real("slowdown", settings.slowdown)
-      .text("missing_ops", missing)
-      .number("oom_at", settings.outOfMemoryAt)
-      .number("hang_at", settings.hangAt)
-      .number("crash_at", settings.crashAt)
-      .boolean("asynchronous", settings.asynchronous)
-      .boolean("late_notices", settings.lateNotices)
-      .boolean("limits_requests_only", settings.limitsRequestsOnly)
-      .boolean("plain_out_of_memory", settings.plainOutOfMemory)
-      .boolean("cpu_fallback", settings.cpuFallback)
-      .endObject();
+  for (const std::string& op : settings.missingOps) missing += (missing.empty() ? "" : ",") + op;
+  return {{"recommended_max", settings.limits.recommendedBytes},
+          {"system_memory", settings.systemBytes},
+          {"high_watermark_ratio", settings.limits.highWatermarkRatio},
+          {"low_watermark_ratio", settings.limits.lowWatermarkRatio},
+          {"hidden_growth", settings.hiddenGrowthBytes},
+          {"graph_cache", settings.graphCacheBytes},
+          {"launch_delay_ns", settings.launchDelayNs},
+          {"commit_after", settings.commitAfter},
+          {"slowdown", settings.slowdown},
+          {"missing_ops", missing},
+          {"oom_at", settings.outOfMemoryAt},
+          {"hang_at", settings.hangAt},
+          {"crash_at", settings.crashAt},
+          {"asynchronous", settings.asynchronous},
+          {"late_notices", settings.lateNotices},
+          {"limits_requests_only", settings.limitsRequestsOnly},
+          {"plain_out_of_memory", settings.plainOutOfMemory},
+          {"cpu_fallback", settings.cpuFallback}};
+}
+
+/// An entry as a line. Bytes that are not UTF-8, which the name of an op may hold, become U+FFFD.
+std::string lineOf(const Json& entry) {
+  return entry.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace
@@ -116,16 +117,14 @@ FileLedger::Outcome FileLedger::open(const Settings& settings, const LedgerOrigi
   const auto opened = openEmpty(path);
   if (const auto* problem = std::get_if<std::string>(&opened)) return *problem;
   std::unique_ptr<FileLedger> ledger(new FileLedger(std::get<int>(opened), path));
-  {
-    JsonLine line(ledger->writing_, "header");
-    line.number("schema", kSchema)
-        .text("device", origin.deviceVersion)
-        .text("libtorch", origin.torchVersion)
-        .number("pid", static_cast<std::uint64_t>(::getpid()))
-        .text("clock", "monotonic_ns")
-        .number("time_ns", deviceClockNs());
-    writeSettings(line, settings);
-  }
+  ledger->writing_ = lineOf({{"event", "header"},
+                             {"schema", kSchema},
+                             {"device", origin.deviceVersion},
+                             {"libtorch", origin.torchVersion},
+                             {"pid", ::getpid()},
+                             {"clock", "monotonic_ns"},
+                             {"time_ns", deviceClockNs()},
+                             {"settings", settingsJson(settings)}});
   if (!ledger->writeOut()) {
     std::string problem = std::strerror(errno);
     ledger->dropsEntries_ = true;
@@ -159,12 +158,9 @@ void FileLedger::leaveToParent() {
 
 // The line is formatted, and the file written, outside of the mutex that all entries take: the
 // caller is being timed and must not wait for a thread that was preempted while holding it.
-template <typename Write>
-void FileLedger::append(Write&& write) {
+void FileLedger::append(const Json& entry) {
   if (dropsEntries_.load(std::memory_order_relaxed)) return;
-  std::string text;
-  text.reserve(kUsualLineBytes);
-  write(text);
+  const std::string text = lineOf(entry);
   bool writesNow = false;
   bool wakesFlusher = false;
   {
@@ -184,35 +180,30 @@ void FileLedger::append(Write&& write) {
 }
 
 void FileLedger::add(const MemoryEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine line(out, nameOf(entry.kind));
-    line.number("time_ns", entry.timeNs).number("bytes", entry.bytes);
-    if (entry.address != 0) line.number("address", entry.address);
-    if (entry.requestedBytes != 0) line.number("requested_bytes", entry.requestedBytes);
-    line.number("current_bytes", entry.currentBytes).number("driver_bytes", entry.driverBytes);
-  });
+  Json line{{"event", nameOf(entry.kind)}, {"time_ns", entry.timeNs}, {"bytes", entry.bytes}};
+  if (entry.address != 0) line["address"] = entry.address;
+  if (entry.requestedBytes != 0) line["requested_bytes"] = entry.requestedBytes;
+  line["current_bytes"] = entry.currentBytes;
+  line["driver_bytes"] = entry.driverBytes;
+  append(line);
 }
 
 void FileLedger::add(const KernelEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, "kernel")
-        .text("op", entry.op)
-        .number("enqueued_ns", entry.enqueuedNs)
-        .number("start_ns", entry.startNs)
-        .number("end_ns", entry.endNs);
-  });
+  append({{"event", "kernel"},
+          {"op", entry.op},
+          {"enqueued_ns", entry.enqueuedNs},
+          {"start_ns", entry.startNs},
+          {"end_ns", entry.endNs}});
 }
 
 void FileLedger::add(const DrainEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, "drain")
-        .text("cause", nameOf(entry.cause))
-        .text("op", entry.op)
-        .number("begin_ns", entry.beginNs)
-        .number("end_ns", entry.endNs)
-        .number("call_ns", entry.callNs)
-        .number("return_ns", entry.returnNs);
-  });
+  append({{"event", "drain"},
+          {"cause", nameOf(entry.cause)},
+          {"op", entry.op},
+          {"begin_ns", entry.beginNs},
+          {"end_ns", entry.endNs},
+          {"call_ns", entry.callNs},
+          {"return_ns", entry.returnNs}});
   if (entry.cause != DrainCause::Exit) return;
   {
     const std::lock_guard lock(mutex_);
@@ -222,39 +213,31 @@ void FileLedger::add(const DrainEntry& entry) {
 }
 
 void FileLedger::add(const FallbackEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, "fallback")
-        .text("op", entry.op)
-        .number("begin_ns", entry.beginNs)
-        .number("end_ns", entry.endNs)
-        .number("bytes_to_cpu", entry.bytesToCpu)
-        .number("bytes_to_device", entry.bytesToDevice);
-  });
+  append({{"event", "fallback"},
+          {"op", entry.op},
+          {"begin_ns", entry.beginNs},
+          {"end_ns", entry.endNs},
+          {"bytes_to_cpu", entry.bytesToCpu},
+          {"bytes_to_device", entry.bytesToDevice}});
 }
 
 void FileLedger::addEvent(const EventEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, "event_passed")
-        .number("recorded_ns", entry.recordedNs)
-        .number("passed_ns", entry.passedNs);
-  });
+  append({{"event", "event_passed"},
+          {"recorded_ns", entry.recordedNs},
+          {"passed_ns", entry.passedNs}});
 }
 
 void FileLedger::addNotice(const NoticeEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, "event_noticed")
-        .number("recorded_ns", entry.recordedNs)
-        .number("noticed_ns", entry.noticedNs);
-  });
+  append({{"event", "event_noticed"},
+          {"recorded_ns", entry.recordedNs},
+          {"noticed_ns", entry.noticedNs}});
 }
 
 void FileLedger::addFault(const FaultEntry& entry) {
-  append([&](std::string& out) {
-    JsonLine(out, entry.kind == FaultEntry::Kind::Hang ? "hang" : "crash")
-        .text("op", entry.op)
-        .number("kernel", entry.kernel)
-        .number("time_ns", entry.timeNs);
-  });
+  append({{"event", entry.kind == FaultEntry::Kind::Hang ? "hang" : "crash"},
+          {"op", entry.op},
+          {"kernel", entry.kernel},
+          {"time_ns", entry.timeNs}});
 }
 
 void FileLedger::flush() {
@@ -295,8 +278,7 @@ void FileLedger::writeOrGiveUp() {
 }
 
 void FileLedger::markIncomplete(std::string_view reason) {
-  std::string mark;
-  JsonLine(mark, "incomplete").text("reason", reason);
+  const std::string mark = lineOf({{"event", "incomplete"}, {"reason", reason}});
   // If the file may not grow, the mark replaces the lines that were written last.
   const std::size_t end = writing_.size();
   const std::size_t keep =

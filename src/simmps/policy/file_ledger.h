@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -61,8 +62,7 @@ class FileLedger final : public Ledger {
  private:
   FileLedger(int file, std::string path);
 
-  template <typename Write>
-  void append(Write&& write);
+  void append(const nlohmann::ordered_json& entry);
   /// False, with errno set, if not all of writing_ was written.
   bool writeOut();
   void writeOrGiveUp();
