@@ -119,12 +119,10 @@ class SweepCommand final : public QObject {
   void onSweepChanged() {
     const SweepRun* sweep = run_.sweep();
     if (!sweep) return;
-    const std::size_t complete = std::min(sweep->settings().size(), sweep->result().points.size());
-    for (; printed_ < complete; ++printed_) sayRow(printed_ + 1, sweep->settings()[printed_]);
+    for (; printed_ < sweep->settings().size(); ++printed_)
+      sayRow(printed_ + 1, sweep->settings()[printed_]);
     if (sweep->isRunning() || std::exchange(isOver_, true)) return;
-    for (const tuning::LeftOutSetting& each : sweep->result().leftOut) {
-      sayRow(0, tuning::rowOf(each));
-    }
+    for (const SweptSetting& each : sweep->result().leftOut) sayRow(0, each);
     if (!run_.live()) return quitIfOver();
     run_.stop();
   }
@@ -164,9 +162,8 @@ class SweepCommand final : public QObject {
     if (sweep && !options_.json) {
       const auto& result = sweep->result();
       const std::string first =
-          result.best
-              ? "Recommended  " + tuning::shortSettingText(result.best->memory.setting) + ": "
-              : "Recommended  nothing: ";
+          result.best ? "Recommended  " + tuning::shortSettingText(*result.best) + ": "
+                      : "Recommended  nothing: ";
       print('\n' + report::hangingText(first, result.reason, kSummaryHang, textWidth(stdout)));
       if (const std::string line = run_.recordingLine(); !line.empty()) {
         print("Recording    " + line + '\n');
@@ -208,11 +205,9 @@ class SweepCommand final : public QObject {
   void printJson(const SweepRun& sweep) const {
     QJsonArray settings;
     for (const SweptSetting& each : sweep.settings()) settings.append(report::sweptJson(each));
-    const tuning::SweepResult& result = sweep.result();
+    const tuning::Sweep& result = sweep.result();
     QJsonArray leftOut;
-    for (const tuning::LeftOutSetting& each : result.leftOut) {
-      leftOut.append(report::leftOutJson(tuning::rowOf(each)));
-    }
+    for (const SweptSetting& each : result.leftOut) leftOut.append(report::leftOutJson(each));
     QJsonObject object{
         {"schema", 1},
         {"device_memory", sweep.hasMemory()},
@@ -221,8 +216,7 @@ class SweepCommand final : public QObject {
         {"settings", settings},
         {"left_out", leftOut},
         {"complete", result.complete},
-        {"recommended",
-         result.best ? report::settingJson(result.best->memory.setting) : QJsonValue()},
+        {"recommended", result.best ? report::settingJson(*result.best) : QJsonValue()},
         {"reason", QString::fromStdString(result.reason)},
         {"stopped",
          sweep.stopReason().empty() ? QJsonValue() : QString::fromStdString(sweep.stopReason())},

@@ -66,7 +66,7 @@ SweepModel::SweepModel(QObject* parent) : ColumnModel(parent) {
   });
 }
 
-void SweepModel::refresh(const std::optional<tuning::RecordedSweep>& sweep) {
+void SweepModel::refresh(const std::optional<tuning::Sweep>& sweep) {
   best_ = sweep ? sweep->best : std::nullopt;
   std::vector<SweepRow> rows;
   if (sweep) {

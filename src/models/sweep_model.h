@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "models/column_model.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 namespace highwater::models {
 
@@ -36,7 +36,7 @@ class SweepModel final : public ColumnModel<SweepRow> {
   explicit SweepModel(QObject* parent = nullptr);
 
   /// Shows the settings of a sweep; none without one.
-  void refresh(const std::optional<tuning::RecordedSweep>& sweep);
+  void refresh(const std::optional<tuning::Sweep>& sweep);
   /// Precondition: the row exists.
   [[nodiscard]] tuning::Setting settingOf(int row) const;
 

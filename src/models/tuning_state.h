@@ -11,7 +11,7 @@
 #include "analysis/live_store.h"
 #include "tuning/memory_model.h"
 #include "tuning/observations.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 namespace highwater::models {
 
@@ -52,7 +52,7 @@ class TuningState final : public QObject {
   [[nodiscard]] tuning::Setting current() const { return current_; }
 
   /// The sweep that the recording holds, also one that goes on; std::nullopt: none.
-  [[nodiscard]] const std::optional<tuning::RecordedSweep>& sweep() const { return sweep_; }
+  [[nodiscard]] const std::optional<tuning::Sweep>& sweep() const { return sweep_; }
   /// Whether a sweep is going on, and the setting that it measures; none while it computes the
   /// next.
   [[nodiscard]] bool sweeps() const { return sweeps_; }
@@ -111,7 +111,7 @@ class TuningState final : public QObject {
   QString reason_;
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;
-  std::optional<tuning::RecordedSweep> sweep_;
+  std::optional<tuning::Sweep> sweep_;
   bool sweeps_ = false;
   std::optional<tuning::Setting> measuring_;
   double reserve_ = tuning::kDefaultReserve;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/live_store.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 namespace highwater::report {
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "analysis/account/memory_growth.h"
-#include "analysis/statistics.h"
 #include "core/run_limits.h"
 #include "run/note.h"
 #include "tuning/observations.h"
@@ -51,8 +50,8 @@ std::uint32_t firstSweepBatch(std::uint32_t smallest, std::uint32_t largest) {
 /// What the thread that plans has found: the planner with all measurements, and what it says.
 struct SweepRun::Plan {
   tuning::SweepPlanner planner;
-  std::optional<tuning::SweepStep> next;
-  tuning::SweepResult result;
+  std::optional<tuning::SweptSetting> next;
+  tuning::Sweep result;
 };
 
 /// Where the thread that plans delivers: nowhere once the sweep is gone.
@@ -132,7 +131,7 @@ Result<void> SweepRun::start() {
   planner_ = std::move(*planner);
   limitBytes_ = sweep.hasMemory ? planner_->limitBytes() : 0;
   pause();
-  plan(std::nullopt);
+  plan(std::nullopt, std::nullopt);
   return {};
 }
 
@@ -190,14 +189,10 @@ void SweepRun::stop(std::string reason) {
 
 /// Adds the note of the setting that was measured last, once it is known whether it is safe.
 void SweepRun::noteNewest() {
-  if (result_.points.empty() || settings_.size() != result_.points.size() ||
-      noted_ == settings_.size()) {
-    return;
-  }
-  noted_ = settings_.size();
-  settings_.back().safe = result_.points.back().safe;
+  if (noted_ == settings().size()) return;
+  noted_ = settings().size();
   addNote(store_->completeUpToNs(), store_->runningStep(),
-          tuning::noteOf(settings_.size(), settings_.back()));
+          tuning::noteOf(noted_, settings().back()));
 }
 
 void SweepRun::onStateChanged() {
@@ -207,7 +202,7 @@ void SweepRun::onStateChanged() {
   proceed();
 }
 
-std::optional<tuning::SweepStep> SweepRun::current() const {
+std::optional<tuning::SweptSetting> SweepRun::current() const {
   return phase_ == Phase::kMeasuring ? next_ : std::nullopt;
 }
 
@@ -230,21 +225,22 @@ bool SweepRun::standsStill() const {
   return store_->paused();
 }
 
-void SweepRun::plan(std::optional<tuning::SweepMeasurement> measurement) {
+void SweepRun::plan(std::optional<tuning::SweptSetting> measured,
+                    std::optional<tuning::StepTrace> trace) {
   phase_ = Phase::kPlanning;
   isPlanned_ = false;
-  pending_ = std::move(measurement);
-  QThreadPool::globalInstance()->start(
-      [to = receiver_, planner = *planner_, measurement = pending_]() mutable {
-        if (to->isGone()) return;
-        if (measurement) planner.record(std::move(*measurement));
-        if (to->isGone()) return;
-        auto next = planner.next();
-        if (to->isGone()) return;
-        auto result = planner.result();
-        to->deliver(
-            std::make_shared<Plan>(Plan{std::move(planner), std::move(next), std::move(result)}));
-      });
+  pending_ = std::move(measured);
+  QThreadPool::globalInstance()->start([to = receiver_, planner = *planner_, measured = pending_,
+                                        trace = std::move(trace)]() mutable {
+    if (to->isGone()) return;
+    if (measured) planner.record(std::move(*measured), std::move(trace));
+    if (to->isGone()) return;
+    auto next = planner.next();
+    if (to->isGone()) return;
+    auto result = planner.result();
+    to->deliver(
+        std::make_shared<Plan>(Plan{std::move(planner), std::move(next), std::move(result)}));
+  });
 }
 
 void SweepRun::onPlanned(Plan plan) {
@@ -278,8 +274,8 @@ void SweepRun::begin() {
   const auto& records = store_->steps().records;
   const Setting setting = next_->setting;
   const bool isFirstOfRun =
-      settings_.empty() && std::all_of(records.begin(), records.end(),
-                                       [&](const auto& step) { return isAt(step, setting); });
+      settings().empty() && std::all_of(records.begin(), records.end(),
+                                        [&](const auto& step) { return isAt(step, setting); });
   // Nothing larger has left blocks in the cache, and the trace of a run's first steps stays whole.
   measure(setting, !isFirstOfRun);
   ++pausesOpen_;
@@ -462,47 +458,32 @@ void SweepRun::conclude(bool outOfMemory) {
                      : " could not be measured: the run has no steps at this setting"));
   }
   pause();
-  tuning::SweepMeasurement measured = measurementOf(rows, outOfMemory);
-
-  tuning::SweptSetting swept;
-  swept.setting = next_->setting;
-  swept.predicted = next_->driver;
-  swept.reason = next_->reason;
-  swept.outOfMemory = outOfMemory;
-  swept.peakDriver = measured.memory.peakDriver;
-  swept.peakCurrent = measured.memory.peakCurrent;
-  std::vector<double> rates = measured.tokensPerS;
-  if (!rates.empty()) {
-    swept.tokensPerS = analysis::medianOf(rates);
-    swept.lowerQuartile = analysis::percentileOf(rates, 25);
-    swept.upperQuartile = analysis::percentileOf(rates, 75);
-    swept.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
-    measured.memory.stepMs = swept.stepMs;
+  tuning::SweptSetting measured = *next_;
+  measured.outOfMemory = outOfMemory;
+  if (outOfMemory) return plan(std::move(measured), std::nullopt);
+  readMemory(rows, measured);
+  std::vector<double> rates;
+  for (std::size_t i = kWarmUpSteps; i < rows.size(); ++i) {
+    rates.push_back(store_->steps().tokensPerS.values()[rows[i]]);
   }
-  settings_.push_back(std::move(swept));
-  plan(std::move(measured));
+  measured.setThroughput(std::move(rates));
+  if (measured.tokensPerS > 0) {
+    measured.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
+  }
+  plan(std::move(measured), traceOf(measured.setting));
 }
 
-tuning::SweepMeasurement SweepRun::measurementOf(const std::vector<std::size_t>& rows,
-                                                 bool outOfMemory) const {
-  const auto& steps = store_->steps();
-  tuning::SweepMeasurement measured;
-  measured.memory.setting = next_->setting;
-  measured.outOfMemory = outOfMemory;
-  if (outOfMemory) return measured;
-  tuning::Observation& memory = measured.memory;
+/// What steps at the setting of `memory` took, of which `rows` are those to measure.
+void SweepRun::readMemory(const std::vector<std::size_t>& rows, tuning::Observation& memory) const {
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const events::StepRecord& step = steps.records[rows[i]];
+    const events::StepRecord& step = store_->steps().records[rows[i]];
     memory.peakDriver = std::max(memory.peakDriver, step.peak_driver_bytes());
-    if (i > 0) {
-      memory.exact = step.peak_current_exact() != 0 && (memory.steps == 0 || memory.exact);
-      memory.peakCurrent = std::max(memory.peakCurrent, step.peak_current_bytes());
-      ++memory.steps;
-    }
-    const double rate = steps.tokensPerS.values()[rows[i]];
-    if (i >= kWarmUpSteps && rate > 0) measured.tokensPerS.push_back(rate);
+    if (i == 0) continue;
+    memory.exact = step.peak_current_exact() != 0 && (memory.steps == 0 || memory.exact);
+    memory.peakCurrent = std::max(memory.peakCurrent, step.peak_current_bytes());
+    ++memory.steps;
   }
-  if (!hasMemory()) return measured;
+  if (!hasMemory()) return;
   for (const analysis::StepEnd& stepEnd : analysis::currentAtStepEnds(*store_)) {
     if (stepEnd.step < firstStep_ || stepEnd.bytes <= 0) continue;
     const Setting setting{stepEnd.batchSize, std::max(1U, stepEnd.sequenceLength)};
@@ -511,10 +492,15 @@ tuning::SweepMeasurement SweepRun::measurementOf(const std::vector<std::size_t>&
     memory.leftAllocated =
         memory.leftAllocated == 0 ? bytes : std::min(memory.leftAllocated, bytes);
   }
+}
+
+/// The allocations of steps at a setting, if their ops were recorded.
+std::optional<tuning::StepTrace> SweepRun::traceOf(Setting setting) const {
+  if (!hasMemory()) return std::nullopt;
   for (tuning::StepTrace& trace : tuning::tracesOf(*store_)) {
-    if (trace.setting == memory.setting) measured.trace = std::move(trace);
+    if (trace.setting == setting) return std::move(trace);
   }
-  return measured;
+  return std::nullopt;
 }
 
 void SweepRun::onEnded(const RunEnd& end) {
@@ -532,7 +518,7 @@ void SweepRun::onEnded(const RunEnd& end) {
 
 void SweepRun::finish() {
   if (stopReason_.empty() && !isLive()) stopReason_ = "the run ended";
-  if (result_.points.empty() && result_.reason.empty()) {
+  if (result_.settings.empty() && result_.reason.empty()) {
     result_.reason = "nothing was measured";
   }
   if (!stopReason_.empty()) {
@@ -545,13 +531,12 @@ void SweepRun::finish() {
     const std::lock_guard lock(receiver_->mutex);
     receiver_->sweep = nullptr;
   }
-  for (const tuning::LeftOutSetting& each : result_.leftOut) {
-    addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(each));
+  for (const tuning::SweptSetting& each : result_.leftOut) {
+    addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(0, each));
   }
-  addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(result_));
+  addNote(store_->completeUpToNs(), store_->runningStep(), tuning::endNoteOf(result_));
   if (isLive()) {
-    const bool usesBest = options_.appliesBest && result_.best;
-    restore(usesBest ? std::optional(result_.best->memory.setting) : std::nullopt);
+    restore(options_.appliesBest ? result_.best : std::nullopt);
     settles_ = true;
     settlePause();
   }

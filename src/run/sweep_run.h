@@ -11,7 +11,7 @@
 #include "core/command_answer.h"
 #include "core/result.h"
 #include "session/session.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 #include "tuning/sweep_planner.h"
 
 namespace highwater::run {
@@ -69,12 +69,15 @@ class SweepRun final : public QObject {
   [[nodiscard]] bool hasMemory() const { return options_.sweep.hasMemory; }
   /// The limit that no setting may exceed, in bytes; 0: none is known.
   [[nodiscard]] std::uint64_t limitBytes() const { return limitBytes_; }
-  /// What was measured so far.
-  [[nodiscard]] const std::vector<tuning::SweptSetting>& settings() const { return settings_; }
+  /// What was measured so far, and judged: without the newest setting while the next one is
+  /// computed.
+  [[nodiscard]] const std::vector<tuning::SweptSetting>& settings() const {
+    return result_.settings;
+  }
   /// The setting that is being measured; std::nullopt while the next one is computed.
-  [[nodiscard]] std::optional<tuning::SweepStep> current() const;
+  [[nodiscard]] std::optional<tuning::SweptSetting> current() const;
   /// The recommendation so far.
-  [[nodiscard]] const tuning::SweepResult& result() const { return result_; }
+  [[nodiscard]] const tuning::Sweep& result() const { return result_; }
   /// Why the sweep ended before it was complete; empty if it did not.
   [[nodiscard]] const std::string& stopReason() const { return stopReason_; }
   /// Notes that the session no longer took, because the run had ended: for appendNote().
@@ -93,7 +96,7 @@ class SweepRun final : public QObject {
 
   void readRun(const RunDescription& run);
   void pause();
-  void plan(std::optional<tuning::SweepMeasurement> measurement);
+  void plan(std::optional<tuning::SweptSetting> measured, std::optional<tuning::StepTrace> trace);
   struct Plan;
   void onPlanned(Plan plan);
   void noteNewest();
@@ -113,8 +116,8 @@ class SweepRun final : public QObject {
   [[nodiscard]] std::vector<std::size_t> measuredRows() const;
   [[nodiscard]] bool wasSetToSomethingElse() const;
   [[nodiscard]] bool isOverdue() const;
-  [[nodiscard]] tuning::SweepMeasurement measurementOf(const std::vector<std::size_t>& rows,
-                                                       bool outOfMemory) const;
+  void readMemory(const std::vector<std::size_t>& rows, tuning::Observation& memory) const;
+  [[nodiscard]] std::optional<tuning::StepTrace> traceOf(tuning::Setting setting) const;
   void stop(std::string reason);
   void finish();
   void addNote(std::int64_t timeNs, std::uint32_t step, const std::string& text);
@@ -129,7 +132,7 @@ class SweepRun final : public QObject {
   SweepRunOptions options_;
   std::optional<tuning::SweepPlanner> planner_;  ///< without pending_
   /// What the thread that plans has been given.
-  std::optional<tuning::SweepMeasurement> pending_;
+  std::optional<tuning::SweptSetting> pending_;
   Phase phase_ = Phase::kIdle;
   std::uint64_t limitBytes_ = 0;
   tuning::Setting original_;  ///< and the knobs, from before the sweep
@@ -140,12 +143,11 @@ class SweepRun final : public QObject {
   int pausesOpen_ = 0;       ///< requests to pause or resume that were not answered yet
   bool hasEnded_ = false;    ///< the session's ended() was emitted
   bool isPlanned_ = false;   ///< next_ is what to do now
-  std::optional<tuning::SweepStep> next_;
+  std::optional<tuning::SweptSetting> next_;
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
-  std::vector<tuning::SweptSetting> settings_;
-  std::size_t noted_ = 0;  ///< how many of settings_ have a note
-  tuning::SweepResult result_;
+  std::size_t noted_ = 0;          ///< how many settings of result_ have a note
+  tuning::Sweep result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;
   std::shared_ptr<PlanReceiver> receiver_;

@@ -5,7 +5,6 @@
 #include <limits>
 #include <utility>
 
-#include "analysis/statistics.h"
 #include "core/units.h"
 
 namespace highwater::tuning {
@@ -27,6 +26,10 @@ constexpr double kCloseRatio = 1.15, kFarRatio = 4;
 /// without a bound (with 8 for the second, a third of its pairs needed one more).
 constexpr double kMostGrowth = 4, kMostGrowthPlayed = 16;
 
+const Observation& observationOf(const SweptSetting& setting) {
+  return setting;
+}
+
 double shareOf(double part, double whole) {
   return whole > 0 ? part / whole : 0;
 }
@@ -36,13 +39,13 @@ std::string percent(double share) {
 }
 
 /// "12.3k tokens/s (middle half 12.1k to 12.5k)".
-std::string rateText(const SweepPoint& point) {
+std::string rateText(const SweptSetting& point) {
   return formatRate(point.tokensPerS) + " tokens/s (middle half " +
          formatRate(point.lowerQuartile) + " to " + formatRate(point.upperQuartile) + ")";
 }
 
 /// Whether the quartiles of two throughputs overlap.
-bool isWithinNoise(const SweepPoint& a, const SweepPoint& b) {
+bool isWithinNoise(const SweptSetting& a, const SweptSetting& b) {
   return a.lowerQuartile <= b.upperQuartile && b.lowerQuartile <= a.upperQuartile;
 }
 
@@ -101,49 +104,44 @@ std::uint64_t SweepPlanner::limitBytes() const {
 
 void SweepPlanner::fit() {
   std::vector<Observation> seen = known_;
-  for (const SweepMeasurement& each : measured_) {
-    if (!each.outOfMemory) seen.push_back(each.memory);
+  for (const SweptSetting& each : measured_) {
+    if (!each.outOfMemory) seen.push_back(observationOf(each));
   }
-  std::vector<StepTrace> traces;
-  for (const SweepMeasurement& each : measured_) {
-    if (each.trace && !each.outOfMemory) traces.push_back(*each.trace);
-  }
-  auto requests = RequestModel::make(traces);
+  auto requests = RequestModel::make(traces_);
   auto fitted = MemoryModel::fit(seen, limits_, options_.knownFixed / 2,
                                  requests ? std::optional(std::move(*requests)) : std::nullopt);
   model_ = fitted ? std::optional(std::move(*fitted)) : std::nullopt;
 }
 
-void SweepPlanner::record(SweepMeasurement measurement) {
-  measured_.push_back(std::move(measurement));
+void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace) {
+  if (trace && !measured.outOfMemory) traces_.push_back(std::move(*trace));
+  measured_.push_back(std::move(measured));
   fit();
 }
 
 bool SweepPlanner::wasMeasured(Setting setting) const {
-  return std::any_of(measured_.begin(), measured_.end(), [setting](const SweepMeasurement& each) {
-    return each.memory.setting == setting;
-  });
+  return std::any_of(measured_.begin(), measured_.end(),
+                     [setting](const SweptSetting& each) { return each.setting == setting; });
 }
 
 /// Whether a measured setting ran out of memory or exceeded the limit.
-bool SweepPlanner::isAbove(const SweepMeasurement& each) const {
-  return each.outOfMemory || (isLimited() && each.memory.peakDriver > limitBytes());
+bool SweepPlanner::isAbove(const SweptSetting& each) const {
+  return each.outOfMemory || (isLimited() && each.peakDriver > limitBytes());
 }
 
 /// Whether a setting of this length ran out of memory.
 bool SweepPlanner::ranOutOfMemory(std::uint32_t length) const {
-  return std::any_of(measured_.begin(), measured_.end(), [length](const SweepMeasurement& each) {
-    return each.outOfMemory && each.memory.setting.length == length;
+  return std::any_of(measured_.begin(), measured_.end(), [length](const SweptSetting& each) {
+    return each.outOfMemory && each.setting.length == length;
   });
 }
 
 /// Whether this or a smaller setting did not stay under the limit.
 bool SweepPlanner::wasTooLarge(Setting setting) const {
-  return std::any_of(measured_.begin(), measured_.end(),
-                     [this, setting](const SweepMeasurement& each) {
-                       return isAbove(each) && each.memory.setting.batch <= setting.batch &&
-                              each.memory.setting.length <= setting.length;
-                     });
+  return std::any_of(measured_.begin(), measured_.end(), [this, setting](const SweptSetting& each) {
+    return isAbove(each) && each.setting.batch <= setting.batch &&
+           each.setting.length <= setting.length;
+  });
 }
 
 std::uint32_t SweepPlanner::rounded(std::uint32_t batch) const {
@@ -162,7 +160,7 @@ bool SweepPlanner::nothingFits() const {
     return each.peakDriver > 0 && each.peakDriver <= limitBytes();
   };
   return std::all_of(measured_.begin(), measured_.end(),
-                     [this](const SweepMeasurement& each) { return isAbove(each); }) &&
+                     [this](const SweptSetting& each) { return isAbove(each); }) &&
          !(isLimited() && std::any_of(known_.begin(), known_.end(), fits));
 }
 
@@ -170,15 +168,15 @@ bool SweepPlanner::nothingFits() const {
 /// not count: without it there is no result.
 std::size_t SweepPlanner::used() const {
   const auto first = std::find_if(measured_.begin(), measured_.end(),
-                                  [this](const SweepMeasurement& each) { return !isAbove(each); });
+                                  [this](const SweptSetting& each) { return !isAbove(each); });
   return static_cast<std::size_t>(measured_.end() - first);
 }
 
 /// While nothing fits: a setting of half the tokens of what did not, at the same length, and at
 /// shorter ones where even the smallest batch did not.
-std::optional<SweepStep> SweepPlanner::smaller() const {
+std::optional<SweptSetting> SweepPlanner::smaller() const {
   std::vector<Setting> tooLarge;
-  for (const SweepMeasurement& each : measured_) tooLarge.push_back(each.memory.setting);
+  for (const SweptSetting& each : measured_) tooLarge.push_back(each.setting);
   for (const Observation& each : known_) {
     if (isLimited() && each.peakDriver > limitBytes()) tooLarge.push_back(each.setting);
   }
@@ -238,9 +236,9 @@ std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) cons
 
 std::uint32_t SweepPlanner::largestMeasured(std::uint32_t length) const {
   std::uint32_t largest = 0;
-  for (const SweepMeasurement& each : measured_) {
-    if (each.memory.setting.length == length && !isAbove(each)) {
-      largest = std::max(largest, each.memory.setting.batch);
+  for (const SweptSetting& each : measured_) {
+    if (each.setting.length == length && !isAbove(each)) {
+      largest = std::max(largest, each.setting.batch);
     }
   }
   return largest;
@@ -254,8 +252,8 @@ std::vector<Observation> SweepPlanner::fitting() const {
       all.push_back(each);
     }
   }
-  for (const SweepMeasurement& each : measured_) {
-    if (!isAbove(each)) all.push_back(each.memory);
+  for (const SweptSetting& each : measured_) {
+    if (!isAbove(each)) all.push_back(observationOf(each));
   }
   return all;
 }
@@ -264,7 +262,7 @@ std::vector<Observation> SweepPlanner::fitting() const {
 /// tokens, and to the length if that is larger, as attention is. 0: unknown.
 double SweepPlanner::settingSeconds(Setting setting) const {
   std::vector<Observation> all = known_;
-  for (const SweepMeasurement& each : measured_) all.push_back(each.memory);
+  for (const SweptSetting& each : measured_) all.push_back(observationOf(each));
   Observation largest;
   for (const Observation& each : all) {
     const bool isLarger = each.setting.tokens() >= largest.setting.tokens();
@@ -312,15 +310,18 @@ std::uint32_t SweepPlanner::nearEnough(Setting setting) const {
 }
 
 /// For each length the next larger setting, if it was not measured, and why.
-std::vector<LeftOutSetting> SweepPlanner::leftOut() const {
-  std::vector<LeftOutSetting> all;
+std::vector<SweptSetting> SweepPlanner::leftOut() const {
+  std::vector<SweptSetting> all;
   for (const std::uint32_t length : options_.lengths) {
     const std::uint32_t reached = largestMeasured(length);
     const auto twice = static_cast<std::uint32_t>(
         std::min<std::uint64_t>(std::uint64_t{2} * reached, options_.largestBatch));
     const Setting next{std::max(smallest(), rounded(twice)), length};
     if (next.batch <= reached || wasMeasured(next)) continue;
-    LeftOutSetting left{next, isLimited() && model_ ? model_->driver(next) : Prediction{}, {}};
+    SweptSetting left;
+    left.setting = next;
+    left.leftOut = true;
+    if (isLimited() && model_) left.predicted = model_->driver(next);
     const auto safe = isLimited() && model_
                           ? model_->largestSafeBatch(length, next.batch, options_.reserve)
                           : std::nullopt;
@@ -328,10 +329,10 @@ std::vector<LeftOutSetting> SweepPlanner::leftOut() const {
       left.reason = "a setting that is no larger did not fit";
     } else if (isLimited() &&
                std::min(largestFor(length).value_or(0), safe.value_or(0)) < next.batch) {
-      if (left.driver.bytes <= 0) {
+      if (left.predicted.bytes <= 0) {
         left.reason = "nothing is known of what it would take";
-      } else if (left.driver.upper > limitBytes() || !ranOutOfMemory(length)) {
-        left.reason = "it may take up to " + formatBytes(left.driver.upper) +
+      } else if (left.predicted.upper > limitBytes() || !ranOutOfMemory(length)) {
+        left.reason = "it may take up to " + formatBytes(left.predicted.upper) +
                       ", and nothing may exceed " + formatBytes(limitBytes());
       } else {
         left.reason =
@@ -353,11 +354,15 @@ std::vector<LeftOutSetting> SweepPlanner::leftOut() const {
   return all;
 }
 
-SweepStep SweepPlanner::stepTo(Setting setting, std::string reason) const {
-  return {setting, std::move(reason), model_ ? model_->driver(setting) : Prediction{}};
+SweptSetting SweepPlanner::stepTo(Setting setting, std::string reason) const {
+  SweptSetting step;
+  step.setting = setting;
+  step.reason = std::move(reason);
+  if (model_) step.predicted = model_->driver(setting);
+  return step;
 }
 
-std::optional<SweepStep> SweepPlanner::next() const {
+std::optional<SweptSetting> SweepPlanner::next() const {
   if (used() >= options_.mostSettings) return std::nullopt;
   if (measured_.empty() && (!isLimited() || !model_)) {
     const Setting first = options_.start.value_or(Setting{smallest(), options_.lengths.front()});
@@ -378,8 +383,8 @@ std::optional<SweepStep> SweepPlanner::next() const {
 /// How many times as large as the next smaller measured batch of its length a batch is.
 double SweepPlanner::stepRatio(Setting setting) const {
   std::uint32_t below = 0;
-  for (const SweepMeasurement& each : measured_) {
-    const Setting other = each.memory.setting;
+  for (const SweptSetting& each : measured_) {
+    const Setting other = each.setting;
     if (other.length == setting.length && other.batch < setting.batch) {
       below = std::max(below, other.batch);
     }
@@ -389,7 +394,7 @@ double SweepPlanner::stepRatio(Setting setting) const {
 }
 
 /// Towards the largest safe batch, at the length whose largest step is the least certain.
-std::optional<SweepStep> SweepPlanner::towardsLargest() const {
+std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
   std::optional<Setting> best;
   std::uint32_t bestTarget = 0;
   double widest = -1;
@@ -420,9 +425,9 @@ std::optional<SweepStep> SweepPlanner::towardsLargest() const {
 
 /// A heap of 1 GiB may be due at any larger setting as long as the requests of only one are known:
 /// then a smaller one tells how they grow.
-std::optional<SweepStep> SweepPlanner::secondTrace() const {
-  if (!isLimited() || measured_.size() != 1 || !measured_.front().trace) return std::nullopt;
-  const Setting only = measured_.front().memory.setting;
+std::optional<SweptSetting> SweepPlanner::secondTrace() const {
+  if (!isLimited() || measured_.size() != 1 || traces_.empty()) return std::nullopt;
+  const Setting only = measured_.front().setting;
   const Setting half{std::max(smallest(), rounded(only.batch / 2)), only.length};
   if (half == only) return std::nullopt;
   return stepTo(half, "a smaller one, to learn how the allocations grow");
@@ -430,15 +435,15 @@ std::optional<SweepStep> SweepPlanner::secondTrace() const {
 
 /// Between two neighbouring safe batches of a length, where the throughput differs most for how far
 /// they are apart.
-std::optional<SweepStep> SweepPlanner::betweenMeasured() const {
+std::optional<SweptSetting> SweepPlanner::betweenMeasured() const {
   std::optional<Setting> best;
   double widest = 0;
-  const std::vector<SweepPoint> all = points();
+  const std::vector<SweptSetting> all = points();
   for (const std::uint32_t length : options_.lengths) {
     std::vector<std::pair<std::uint32_t, double>> row;
-    for (const SweepPoint& point : all) {
-      if (point.memory.setting.length != length || !point.safe) continue;
-      row.emplace_back(point.memory.setting.batch, point.tokensPerS);
+    for (const SweptSetting& point : all) {
+      if (point.setting.length != length || !point.safe) continue;
+      row.emplace_back(point.setting.batch, point.tokensPerS);
     }
     std::sort(row.begin(), row.end());
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
@@ -462,29 +467,18 @@ std::optional<SweepStep> SweepPlanner::betweenMeasured() const {
   return stepTo(*best, "the widest gap in batch and throughput between measured settings");
 }
 
-std::vector<SweepPoint> SweepPlanner::points() const {
-  std::vector<SweepPoint> all;
-  for (const SweepMeasurement& each : measured_) {
-    SweepPoint point;
-    point.memory = each.memory;
-    point.outOfMemory = each.outOfMemory;
-    std::vector<double> rates = each.tokensPerS;
-    std::erase_if(rates, [](double rate) { return !(rate > 0); });
-    if (!rates.empty()) {
-      point.tokensPerS = analysis::medianOf(rates);
-      point.lowerQuartile = analysis::percentileOf(rates, 25);
-      point.upperQuartile = analysis::percentileOf(rates, 75);
-    }
-    point.safe = !each.outOfMemory && (!isLimited() || point.bytes() <= limitBytes());
-    all.push_back(point);
+std::vector<SweptSetting> SweepPlanner::points() const {
+  std::vector<SweptSetting> all = measured_;
+  for (SweptSetting& point : all) {
+    point.safe = !point.outOfMemory && (!isLimited() || point.bytes() <= limitBytes());
   }
-  for (SweepPoint& point : all) {
+  for (SweptSetting& point : all) {
     point.onFront =
-        point.safe && std::none_of(all.begin(), all.end(), [&](const SweepPoint& other) {
+        point.safe && std::none_of(all.begin(), all.end(), [&](const SweptSetting& other) {
           const bool noWorse =
               other.tokensPerS >= point.tokensPerS && other.bytes() <= point.bytes();
           const bool better = other.tokensPerS > point.tokensPerS || other.bytes() < point.bytes();
-          const bool isAlike = other.memory.setting.length == point.memory.setting.length;
+          const bool isAlike = other.setting.length == point.setting.length;
           return other.safe && isAlike && noWorse && better;
         });
   }
@@ -494,49 +488,49 @@ std::vector<SweepPoint> SweepPlanner::points() const {
 /// The length whose settings are compared: that of the start, else the longest. Where nothing of it
 /// is safe, the longest that has something. Tokens of another length are those of another task.
 std::optional<std::uint32_t> SweepPlanner::comparedLength(
-    const std::vector<SweepPoint>& points) const {
+    const std::vector<SweptSetting>& points) const {
   std::optional<std::uint32_t> longest;
   const std::uint32_t wanted = options_.start ? options_.start->length : options_.lengths.back();
-  for (const SweepPoint& point : points) {
+  for (const SweptSetting& point : points) {
     if (!point.safe) continue;
-    const std::uint32_t length = point.memory.setting.length;
+    const std::uint32_t length = point.setting.length;
     if (length == wanted) return wanted;
     longest = std::max(longest.value_or(0), length);
   }
   return longest;
 }
 
-SweepResult SweepPlanner::result() const {
+Sweep SweepPlanner::result() const {
   return resultNow(false);
 }
 
-SweepResult SweepPlanner::endedWith(std::optional<SweepMeasurement> last) const {
+Sweep SweepPlanner::endedWith(std::optional<SweptSetting> last) const {
   SweepPlanner ended = *this;
   if (last) ended.measured_.push_back(std::move(*last));
   return ended.resultNow(true);
 }
 
-SweepResult SweepPlanner::resultNow(bool hasEnded) const {
-  SweepResult result;
-  result.points = points();
+Sweep SweepPlanner::resultNow(bool hasEnded) const {
+  Sweep result;
+  result.settings = points();
   if (!hasEnded) {
     const bool isOver = !next();
     result.complete = isOver && !measured_.empty() && used() < options_.mostSettings;
     if (isOver) result.leftOut = leftOut();
   }
-  const std::optional<std::uint32_t> length = comparedLength(result.points);
-  const auto takesPart = [&](const SweepPoint& point) {
-    return point.safe && point.memory.setting.length == length;
+  const std::optional<std::uint32_t> length = comparedLength(result.settings);
+  const auto takesPart = [&](const SweptSetting& point) {
+    return point.safe && point.setting.length == length;
   };
-  const SweepPoint* fastest = nullptr;
-  for (const SweepPoint& point : result.points) {
+  const SweptSetting* fastest = nullptr;
+  for (const SweptSetting& point : result.settings) {
     if (takesPart(point) && (!fastest || point.tokensPerS > fastest->tokensPerS)) fastest = &point;
   }
   if (!fastest) {
-    if (result.points.empty()) {
+    if (result.settings.empty()) {
       result.reason = "nothing was measured";
       if (!result.leftOut.empty()) {
-        const LeftOutSetting& left = result.leftOut.front();
+        const SweptSetting& left = result.leftOut.front();
         result.reason += ", not even " + settingText(left.setting) + ": " + left.reason;
       }
     } else {
@@ -549,30 +543,30 @@ SweepResult SweepPlanner::resultNow(bool hasEnded) const {
   }
   // The knee: of all that are nearly as fast as the fastest, or not distinguishable from it, the
   // one with the least memory.
-  const SweepPoint* knee = fastest;
-  for (const SweepPoint& point : result.points) {
+  const SweptSetting* knee = fastest;
+  for (const SweptSetting& point : result.settings) {
     if (!takesPart(point)) continue;
     const bool isFast = point.tokensPerS >= kNearlyBest * fastest->tokensPerS ||
                         point.upperQuartile >= fastest->tokensPerS;
-    const auto rank = [](const SweepPoint& each) {
-      return std::pair(each.bytes(), each.memory.setting.tokens());
+    const auto rank = [](const SweptSetting& each) {
+      return std::pair(each.bytes(), each.setting.tokens());
     };
     if (isFast && rank(point) < rank(*knee)) knee = &point;
   }
-  result.best = *knee;
+  result.best = knee->setting;
   const std::string rate = rateText(*knee);
   if (knee == fastest) {
-    result.reason = settingText(knee->memory.setting) + " is the fastest, " + rate;
-    const bool isLargest =
-        std::none_of(result.points.begin(), result.points.end(), [&](const SweepPoint& other) {
-          return takesPart(other) && other.memory.setting.batch > knee->memory.setting.batch;
+    result.reason = settingText(knee->setting) + " is the fastest, " + rate;
+    const bool isLargest = std::none_of(
+        result.settings.begin(), result.settings.end(), [&](const SweptSetting& other) {
+          return takesPart(other) && other.setting.batch > knee->setting.batch;
         });
-    if (isLargest && result.points.size() > 1) result.reason += " and the largest that was safe";
+    if (isLargest && result.settings.size() > 1) result.reason += " and the largest that was safe";
   } else {
-    result.reason = settingText(knee->memory.setting) + " has " +
+    result.reason = settingText(knee->setting) + " has " +
                     percent(shareOf(knee->tokensPerS, fastest->tokensPerS)) +
                     " of the best throughput: " + rate + ", against " + rateText(*fastest) +
-                    " at " + settingText(fastest->memory.setting);
+                    " at " + settingText(fastest->setting);
     if (knee->bytes() > 0 && knee->bytes() < fastest->bytes()) {
       result.reason += " with " +
                        percent(1 - shareOf(static_cast<double>(knee->bytes()),
@@ -581,9 +575,9 @@ SweepResult SweepPlanner::resultNow(bool hasEnded) const {
     }
   }
   std::vector<std::string> alike;
-  for (const SweepPoint& point : result.points) {
+  for (const SweptSetting& point : result.settings) {
     if (&point == knee || !takesPart(point)) continue;
-    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.memory.setting));
+    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.setting));
   }
   if (!alike.empty()) {
     result.reason += "; the difference to " + joined(alike) +

@@ -8,6 +8,7 @@
 #include "core/messages.h"
 #include "core/result.h"
 #include "tuning/memory_model.h"
+#include "tuning/sweep.h"
 
 namespace highwater::tuning {
 
@@ -29,57 +30,6 @@ struct SweepOptions {
   std::uint64_t knownFixed = 0;        ///< bytes of weights, gradients and optimizer state
 };
 
-/// What the steps at one setting of a sweep took.
-struct SweepMeasurement {
-  Observation memory;
-  /// Tokens per second of each step after the warm-up, credited to the batch that the device
-  /// executed (analysis::StepColumns::tokensPerS).
-  std::vector<double> tokensPerS;
-  bool outOfMemory = false;
-  /// The steps' allocations, if their ops were recorded. With those of two settings the heaps of
-  /// all others are known.
-  std::optional<StepTrace> trace = std::nullopt;
-};
-
-/// A setting of a sweep, with the median and the quartiles of its throughput.
-struct SweepPoint {
-  Observation memory;
-  double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
-  bool outOfMemory = false;
-  bool safe = false;  ///< driver memory stayed under the limit
-  /// No safe point of this length is at least as fast with at most as much memory.
-  bool onFront = false;
-
-  /// Bytes by which points are compared: of driver, else of current.
-  [[nodiscard]] std::uint64_t bytes() const {
-    return memory.peakDriver > 0 ? memory.peakDriver : memory.peakCurrent;
-  }
-};
-
-/// The setting to measure next, and why.
-struct SweepStep {
-  Setting setting;
-  std::string reason;
-  Prediction driver;  ///< what it is predicted to take; 0 bytes if nothing is known yet
-};
-
-/// A setting that a sweep did not measure although a user might expect it: the next larger one that
-/// was not to be tried, of each length.
-struct LeftOutSetting {
-  Setting setting;
-  Prediction driver;   ///< 0 bytes: unknown
-  std::string reason;  ///< for people
-};
-
-/// What a sweep has found so far; also of one that was interrupted.
-struct SweepResult {
-  std::vector<SweepPoint> points;       ///< in the order of measuring
-  std::optional<SweepPoint> best;       ///< the recommended one; none if no point was safe
-  std::string reason;                   ///< why, or why there is none
-  bool complete = false;                ///< false: interrupted, or the settings were used up
-  std::vector<LeftOutSetting> leftOut;  ///< of a sweep that has nothing left to measure
-};
-
 /// Decides which settings a sweep measures: pure logic, without clock or device. Each next setting
 /// is the one that teaches most among those whose upper 95 % bound of driver memory stays under the
 /// limit: towards the largest batch of each length and, unless only that is wanted, between the
@@ -97,12 +47,15 @@ class SweepPlanner {
                                                  std::vector<Observation> known = {});
 
   /// The next setting, or std::nullopt if nothing is left to measure.
-  [[nodiscard]] std::optional<SweepStep> next() const;
-  void record(SweepMeasurement measurement);
-  [[nodiscard]] SweepResult result() const;
+  [[nodiscard]] std::optional<SweptSetting> next() const;
+  /// Adds a setting that was measured, without safe and onFront, which the planner finds out.
+  /// `trace` are the steps' allocations, if their ops were recorded: with those of two settings the
+  /// heaps of all others are known.
+  void record(SweptSetting measured, std::optional<StepTrace> trace = std::nullopt);
+  [[nodiscard]] Sweep result() const;
   /// The result of a sweep that ends now, with one more measurement from which nothing else is to
   /// be learned. Takes no time.
-  [[nodiscard]] SweepResult endedWith(std::optional<SweepMeasurement> last) const;
+  [[nodiscard]] Sweep endedWith(std::optional<SweptSetting> last) const;
   /// The model of what was measured; std::nullopt before the first measurement.
   [[nodiscard]] const std::optional<MemoryModel>& model() const { return model_; }
   /// Recommended × (1 - reserve) in bytes; 0 if there is no limit.
@@ -114,7 +67,7 @@ class SweepPlanner {
   void fit();
   [[nodiscard]] bool isLimited() const { return options_.hasMemory && limitBytes() > 0; }
   [[nodiscard]] bool wasMeasured(Setting setting) const;
-  [[nodiscard]] bool isAbove(const SweepMeasurement& each) const;
+  [[nodiscard]] bool isAbove(const SweptSetting& each) const;
   [[nodiscard]] bool wasTooLarge(Setting setting) const;
   [[nodiscard]] bool nothingFits() const;
   [[nodiscard]] std::size_t used() const;
@@ -130,21 +83,22 @@ class SweepPlanner {
   [[nodiscard]] bool isTooSlow(Setting setting) const;
   [[nodiscard]] std::uint32_t fastEnough(Setting setting) const;
   [[nodiscard]] std::uint32_t nearEnough(Setting setting) const;
-  [[nodiscard]] std::vector<LeftOutSetting> leftOut() const;
-  [[nodiscard]] SweepResult resultNow(bool hasEnded) const;
-  [[nodiscard]] std::optional<SweepStep> smaller() const;
-  [[nodiscard]] std::optional<SweepStep> towardsLargest() const;
-  [[nodiscard]] std::optional<SweepStep> secondTrace() const;
-  [[nodiscard]] std::optional<SweepStep> betweenMeasured() const;
-  [[nodiscard]] SweepStep stepTo(Setting setting, std::string reason) const;
-  [[nodiscard]] std::vector<SweepPoint> points() const;
+  [[nodiscard]] std::vector<SweptSetting> leftOut() const;
+  [[nodiscard]] Sweep resultNow(bool hasEnded) const;
+  [[nodiscard]] std::optional<SweptSetting> smaller() const;
+  [[nodiscard]] std::optional<SweptSetting> towardsLargest() const;
+  [[nodiscard]] std::optional<SweptSetting> secondTrace() const;
+  [[nodiscard]] std::optional<SweptSetting> betweenMeasured() const;
+  [[nodiscard]] SweptSetting stepTo(Setting setting, std::string reason) const;
+  [[nodiscard]] std::vector<SweptSetting> points() const;
   [[nodiscard]] std::optional<std::uint32_t> comparedLength(
-      const std::vector<SweepPoint>& points) const;
+      const std::vector<SweptSetting>& points) const;
 
   SweepOptions options_;
   MemoryLimits limits_;
   std::vector<Observation> known_;  ///< from before the sweep
-  std::vector<SweepMeasurement> measured_;
+  std::vector<SweptSetting> measured_;
+  std::vector<StepTrace> traces_;
   std::optional<MemoryModel> model_;
 };
 

@@ -145,12 +145,15 @@ Pair compare(const Choices& choices, const Model& model, std::uint64_t recommend
     pair.steps += kTunerSteps;
     pair.outOfMemory += trial.outOfMemory ? 1 : 0;
     pair.tried.push_back(step->setting.batch);
-    planner.record({trial.memory, trial.tokensPerS, trial.outOfMemory, trial.trace});
+    SweptSetting measured{trial.memory};
+    measured.outOfMemory = trial.outOfMemory;
+    measured.setThroughput(std::move(trial.tokensPerS));
+    planner.record(std::move(measured), std::move(trial.trace));
   }
   // The largest that it has measured and found safe.
-  const SweepResult result = planner.result();
-  for (const SweepPoint& point : result.points) {
-    if (point.safe) pair.found = std::max(pair.found, point.memory.setting.batch);
+  const Sweep result = planner.result();
+  for (const SweptSetting& each : result.settings) {
+    if (each.safe) pair.found = std::max(pair.found, each.setting.batch);
   }
 
   // The truth: by bisection in fresh workers, then upwards while batches fit, because driver memory

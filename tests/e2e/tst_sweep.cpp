@@ -21,7 +21,7 @@
 #include "run/recording_loader.h"
 #include "support/test_program.h"
 #include "tuning/observations.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 #include "views/panels/event_table.h"
 
 using namespace highwater;

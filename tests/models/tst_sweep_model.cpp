@@ -10,7 +10,7 @@ using namespace highwater;
 using namespace highwater::models;
 using test::cell;
 using test::kFatal;
-using tuning::RecordedSweep;
+using tuning::Sweep;
 using tuning::SweptSetting;
 
 namespace {
@@ -36,10 +36,12 @@ class TestSweepModel : public QObject {
   void endsWithWhatWasLeftOut() {
     SweepModel model;
     const QAbstractItemModelTester tester(&model, kFatal);
-    RecordedSweep sweep;
+    Sweep sweep;
     sweep.settings = {swept(8, 80 * kMiB), swept(16, 160 * kMiB)};
-    sweep.leftOut.push_back(tuning::rowOf(
-        {{32, 64}, {300 * kMiB, 200 * kMiB, 600 * kMiB}, "it may take up to 600.0 MiB"}));
+    SweptSetting left{
+        {.setting = {32, 64}}, {300 * kMiB, 200 * kMiB, 600 * kMiB}, "it may take up to 600.0 MiB"};
+    left.leftOut = true;
+    sweep.leftOut.push_back(left);
     model.refresh(sweep);
     QCOMPARE(model.rowCount(), 3);
     QCOMPARE(cell(model, 2, SweepModel::kNumber), QStringLiteral("–"));
@@ -55,7 +57,7 @@ class TestSweepModel : public QObject {
     const QAbstractItemModelTester tester(&model, kFatal);
     model.refresh(std::nullopt);
     QCOMPARE(model.rowCount(), 0);
-    RecordedSweep sweep;
+    Sweep sweep;
     for (const std::uint32_t batch : {8U, 32U, 16U}) {
       sweep.settings.push_back(swept(batch, batch * 10 * kMiB));
       model.refresh(sweep);
@@ -72,7 +74,7 @@ class TestSweepModel : public QObject {
   }
 
   void saysWhatBecameOfASetting() {
-    RecordedSweep sweep;
+    Sweep sweep;
     sweep.settings = {swept(8, 80 * kMiB), swept(32, 320 * kMiB), swept(64, 640 * kMiB)};
     sweep.settings[1].safe = false;
     sweep.settings[2] = SweptSetting();
@@ -94,7 +96,7 @@ class TestSweepModel : public QObject {
   }
 
   void sortsByNumbers() {
-    RecordedSweep sweep;
+    Sweep sweep;
     sweep.settings = {swept(8, 80 * kMiB), swept(128, 1280 * kMiB), swept(16, 160 * kMiB)};
     SweepModel model;
     model.refresh(sweep);

@@ -9,7 +9,7 @@
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 using namespace highwater;
 using models::TuningState;

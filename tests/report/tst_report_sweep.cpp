@@ -10,7 +10,7 @@
 #include "support/recording_file.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 using namespace highwater;
 using highwater::test::runHighwater;
@@ -40,15 +40,15 @@ std::vector<std::string> sweepNotes(bool ended) {
   std::vector<std::string> notes{noteOf(1, swept(8, 72 * kMiB, 500)),
                                  noteOf(2, swept(16, 100 * kMiB, 990)), noteOf(3, above)};
   if (ended) {
-    tuning::SweepResult result;
-    result.best.emplace().memory.setting = {16, 64};
-    result.complete = true;
-    result.reason =
-        "batch 16 has 99 % of the best throughput, with less memory than all others "
-        "that have as much";
-    notes.push_back(noteOf(tuning::LeftOutSetting{
-        {96, 64}, {900 * kMiB, 800 * kMiB, 2 * kGiB}, "it may take up to 2.00 GiB"}));
-    notes.push_back(noteOf(result));
+    SweptSetting left{
+        {.setting = {96, 64}}, {900 * kMiB, 800 * kMiB, 2 * kGiB}, "it may take up to 2.00 GiB"};
+    left.leftOut = true;
+    notes.push_back(noteOf(0, left));
+    notes.push_back(
+        tuning::endNoteOf({.complete = true,
+                           .best = Setting{16, 64},
+                           .reason = "batch 16 has 99 % of the best throughput, with less "
+                                     "memory than all others that have as much"}));
   }
   return notes;
 }

@@ -27,22 +27,22 @@ struct Device {
     const auto tokens = static_cast<double>(s.tokens());
     return fixed + perToken * tokens + perScore * tokens * s.length;
   }
-  SweepMeasurement measure(Setting s) {
+  SweptSetting measure(Setting s) {
     std::uniform_real_distribution<double> within(-1, 1);
     const double current = bytes(s) * (1 + noise * within(random));
-    SweepMeasurement measured;
-    measured.memory = {.setting = s,
-                       .peakCurrent = static_cast<std::uint64_t>(current),
-                       .exact = true,
-                       .peakDriver = static_cast<std::uint64_t>(current) + 30 * kMiB,
-                       .leftAllocated = static_cast<std::uint64_t>(fixed),
-                       .steps = 10};
-    measured.outOfMemory = measured.memory.peakDriver > refuses;
+    SweptSetting measured{{.setting = s,
+                           .peakCurrent = static_cast<std::uint64_t>(current),
+                           .exact = true,
+                           .peakDriver = static_cast<std::uint64_t>(current) + 30 * kMiB,
+                           .leftAllocated = static_cast<std::uint64_t>(fixed),
+                           .steps = 10}};
+    measured.outOfMemory = measured.peakDriver > refuses;
     const auto tokens = static_cast<double>(s.tokens());
+    std::vector<double> rates;
     for (int i = 0; i < 9; ++i) {
-      measured.tokensPerS.push_back(fastest * tokens / (tokens + halfAt) *
-                                    (1 + 0.01 * within(random)));
+      rates.push_back(fastest * tokens / (tokens + halfAt) * (1 + 0.01 * within(random)));
     }
+    measured.setThroughput(std::move(rates));
     return measured;
   }
 };
@@ -57,19 +57,27 @@ SweepPlanner planner(SweepOptions options, const MemoryLimits& limits) {
 int sweep(SweepPlanner& planner, Device& device, std::vector<Setting>* tried = nullptr) {
   int above = 0;
   while (const auto step = planner.next()) {
-    const SweepMeasurement measured = device.measure(step->setting);
-    if (planner.limitBytes() > 0 && measured.memory.peakDriver > planner.limitBytes()) ++above;
+    const SweptSetting measured = device.measure(step->setting);
+    if (planner.limitBytes() > 0 && measured.peakDriver > planner.limitBytes()) ++above;
     if (tried) tried->push_back(step->setting);
     planner.record(measured);
   }
   return above;
 }
 
+/// The recommended setting as it was measured; nullptr: none.
+const SweptSetting* bestOf(const Sweep& result) {
+  for (const SweptSetting& each : result.settings) {
+    if (each.setting == result.best) return &each;
+  }
+  return nullptr;
+}
+
 /// The largest batch that was measured and is safe; 0: none.
-std::uint32_t largestSafe(const SweepResult& result) {
+std::uint32_t largestSafe(const Sweep& result) {
   std::uint32_t largest = 0;
-  for (const SweepPoint& point : result.points) {
-    if (point.safe) largest = std::max(largest, point.memory.setting.batch);
+  for (const SweptSetting& point : result.settings) {
+    if (point.safe) largest = std::max(largest, point.setting.batch);
   }
   return largest;
 }
@@ -109,7 +117,7 @@ class TestSweepPlanner : public QObject {
     Device device{.fixed = 2.0 * kGiB};
     SweepPlanner tried = planner({.largestBatch = 64, .lengths = {128}}, limitsOf(kGiB));
     sweep(tried, device);
-    const SweepResult result = tried.result();
+    const Sweep result = tried.result();
     QVERIFY(!result.best);
     QVERIFY(contains(result.reason, "no setting stayed under the limit"));
     QVERIFY(contains(result.reason, "weights and optimizer take about"));
@@ -171,14 +179,14 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried =
         planner({.largestBatch = 512, .lengths = {128}, .mostSettings = 12}, limitsOf(64 * kGiB));
     sweep(tried, device);
-    const SweepResult result = tried.result();
+    const Sweep result = tried.result();
     QVERIFY(result.best);
-    QVERIFY(result.best->memory.setting.batch < 256);
-    QVERIFY(result.best->tokensPerS > 0.9 * device.fastest);
+    QVERIFY(result.best->batch < 256);
+    QVERIFY(bestOf(result)->tokensPerS > 0.9 * device.fastest);
     QVERIFY2(contains(result.reason, "of the best throughput"), result.reason.c_str());
     QVERIFY(contains(result.reason, "less memory"));
-    QVERIFY(result.best->onFront);
-    for (const SweepPoint& point : result.points) {
+    QVERIFY(bestOf(result)->onFront);
+    for (const SweptSetting& point : result.settings) {
       QVERIFY(point.lowerQuartile <= point.tokensPerS && point.tokensPerS <= point.upperQuartile);
     }
   }
@@ -188,7 +196,7 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried =
         planner({.largestBatch = 64, .lengths = {128}, .mostSettings = 6}, limitsOf(64 * kGiB));
     sweep(tried, device);
-    QCOMPARE(tried.result().best->memory.setting.batch, 64u);
+    QCOMPARE(tried.result().best->batch, 64u);
     QVERIFY(contains(tried.result().reason, "the fastest"));
   }
 
@@ -197,11 +205,11 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried = planner({.largestBatch = 256, .lengths = {64, 128}, .mostSettings = 20},
                                  limitsOf(32 * kGiB));
     sweep(tried, device);
-    const auto points = tried.result().points;
-    for (const SweepPoint& a : points) {
+    const auto points = tried.result().settings;
+    for (const SweptSetting& a : points) {
       bool beaten = false;
-      for (const SweepPoint& b : points) {
-        beaten = beaten || (b.safe && b.memory.setting.length == a.memory.setting.length &&
+      for (const SweptSetting& b : points) {
+        beaten = beaten || (b.safe && b.setting.length == a.setting.length &&
                             b.tokensPerS > a.tokensPerS && b.bytes() < a.bytes());
       }
       QVERIFY(a.onFront != beaten || a.bytes() == 0);
@@ -219,13 +227,13 @@ class TestSweepPlanner : public QObject {
     std::uint32_t refused = ~std::uint32_t{0};
     while (const auto step = tried.next()) {
       QVERIFY(step->setting.batch < refused);
-      const SweepMeasurement measured = device.measure(step->setting);
+      const SweptSetting measured = device.measure(step->setting);
       if (measured.outOfMemory) refused = step->setting.batch;
       tried.record(measured);
     }
     QVERIFY(refused != ~std::uint32_t{0});
-    const SweepResult result = tried.result();
-    QVERIFY(result.best && !result.best->outOfMemory);
+    const Sweep result = tried.result();
+    QVERIFY(result.best && !bestOf(result)->outOfMemory);
     QVERIFY(largestSafe(result) < refused);
   }
 
@@ -250,11 +258,11 @@ class TestSweepPlanner : public QObject {
     const std::uint32_t halvings = refuses > 100 * kGiB ? 1 : 6;
     QVERIFY(settings.size() > halvings);
     for (std::uint32_t i = 0; i < halvings; ++i) QCOMPARE(settings[i].batch, 1024U >> i);
-    const SweepResult result = tried.result();
-    QVERIFY(result.best && result.best->safe);
-    QVERIFY(result.best->memory.setting.batch >= 8);
-    QVERIFY(std::count_if(result.points.begin(), result.points.end(),
-                          [](const SweepPoint& point) { return point.safe; }) <= 4);
+    const Sweep result = tried.result();
+    QVERIFY(result.best && bestOf(result)->safe);
+    QVERIFY(result.best->batch >= 8);
+    QVERIFY(std::count_if(result.settings.begin(), result.settings.end(),
+                          [](const SweptSetting& point) { return point.safe; }) <= 4);
   }
 
   /// One request has opened a heap of 1 GiB, which the likely peaks of all smaller batches count as
@@ -267,16 +275,15 @@ class TestSweepPlanner : public QObject {
   void goesDownPastALargeHeap() {
     QFETCH(bool, known);
     const auto measured = [](Setting setting) {
-      SweepMeasurement each;
-      each.memory = {.setting = setting,
-                     .peakCurrent = (24 + setting.batch) * kMiB,
-                     .exact = true,
-                     .peakDriver = (setting.batch < 96 ? 80 + setting.batch : 1104) * kMiB,
-                     .steps = 8};
-      each.tokensPerS.assign(8, 1000.0 * setting.batch);
+      SweptSetting each{{.setting = setting,
+                         .peakCurrent = (24 + setting.batch) * kMiB,
+                         .exact = true,
+                         .peakDriver = (setting.batch < 96 ? 80 + setting.batch : 1104) * kMiB,
+                         .steps = 8}};
+      each.setThroughput({1000.0 * setting.batch});
       return each;
     };
-    const std::vector<Observation> before{measured({96, 64}).memory};
+    const std::vector<Observation> before{measured({96, 64})};
     auto made =
         SweepPlanner::make({.largestBatch = 256, .lengths = {64}, .start = Setting{96, 64}},
                            limitsOf(1000 * kMiB), known ? before : std::vector<Observation>());
@@ -286,8 +293,8 @@ class TestSweepPlanner : public QObject {
       settings.push_back(step->setting);
       made->record(measured(step->setting));
     }
-    const SweepResult result = made->result();
-    QVERIFY2(result.best && result.best->safe, result.reason.c_str());
+    const Sweep result = made->result();
+    QVERIFY2(result.best && bestOf(result)->safe, result.reason.c_str());
     QVERIFY(largestSafe(result) >= 48 && largestSafe(result) < 96);
     // The first smaller one has half the tokens, and fits.
     QCOMPARE(settings[known ? 0 : 1].batch, 48U);
@@ -311,9 +318,9 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried = planner(
         {.largestBatch = 64, .lengths = {64, 512}, .start = Setting{8, 512}}, limitsOf(16 * kGiB));
     sweep(tried, device);
-    const SweepResult result = tried.result();
+    const Sweep result = tried.result();
     QVERIFY(result.best);
-    QCOMPARE(result.best->memory.setting.length, 64U);
+    QCOMPARE(result.best->length, 64U);
     QVERIFY(result.complete);
     Device full{.refuses = 1};
     SweepPlanner none = planner(
@@ -343,15 +350,15 @@ class TestSweepPlanner : public QObject {
       std::vector<Setting> settings;
       while (const auto step = tried.next()) {
         if (fits) {
-          QVERIFY(step->driver.upper <= tried.limitBytes());
+          QVERIFY(step->predicted.upper <= tried.limitBytes());
           for (const Setting& each : settings) {
             const double ratio = static_cast<double>(step->setting.batch) / each.batch;
             if (each.length != step->setting.length || each.batch < 32) continue;
             QVERIFY2(ratio > 1.05 || ratio < 1 / 1.05, qPrintable(QString::number(ratio)));
           }
         }
-        SweepMeasurement measured = device.measure(step->setting);
-        fits = fits || measured.memory.peakDriver <= tried.limitBytes();
+        SweptSetting measured = device.measure(step->setting);
+        fits = fits || measured.peakDriver <= tried.limitBytes();
         settings.push_back(step->setting);
         tried.record(std::move(measured));
       }
@@ -400,24 +407,23 @@ class TestSweepPlanner : public QObject {
       const std::uint32_t batch = step->setting.batch;
       QVERIFY2(largest == 0 || batch <= 16 * largest, qPrintable(QString::number(batch)));
       largest = std::max<std::uint64_t>(largest, batch);
-      SweepMeasurement measured;
       const std::uint64_t bytes = batch * kMiB;
       const std::uint64_t heap = batch < 2 ? 8 * kMiB : batch < 10 ? 32 * kMiB : kGiB;
-      measured.memory = {.setting = step->setting,
-                         .peakCurrent = bytes,
-                         .exact = true,
-                         .peakDriver = heap,
-                         .steps = 3};
-      measured.tokensPerS.assign(3, 1000.0);
-      measured.trace = {{step->setting, true, 0, {}}};
+      SweptSetting measured{{.setting = step->setting,
+                             .peakCurrent = bytes,
+                             .exact = true,
+                             .peakDriver = heap,
+                             .steps = 3}};
+      measured.setThroughput({1000});
+      StepTrace trace{step->setting, true, 0, {}};
       for (std::uint64_t i = 0; i < 4; ++i) {
-        measured.trace->steps.push_back({{1, bytes, bytes, i == 0 ? 0 : bytes}});
+        trace.steps.push_back({{1, bytes, bytes, i == 0 ? 0 : bytes}});
       }
-      tried.record(std::move(measured));
+      tried.record(std::move(measured), std::move(trace));
     }
     QVERIFY(tried.model() && tried.model()->confidence().fromRequests);
     QVERIFY(largest >= 8 && largest < 10);
-    const SweepResult result = tried.result();
+    const Sweep result = tried.result();
     QCOMPARE(result.leftOut.size(), 1U);
     QVERIFY2(contains(result.leftOut.front().reason, "it may take up to "),
              result.leftOut.front().reason.c_str());
@@ -445,7 +451,7 @@ class TestSweepPlanner : public QObject {
   /// A setting that would take too long is left out, and the sweep says so; with more time, or
   /// where the step times are unknown, it is measured.
   void leavesOutWhatTakesTooLong() {
-    const auto largestOf = [](double seconds, bool knowsTimes, SweepResult& result) {
+    const auto largestOf = [](double seconds, bool knowsTimes, Sweep& result) {
       Device device{.halfAt = 1e7};
       SweepPlanner tried = planner({.largestBatch = 512,
                                     .lengths = {64},
@@ -456,15 +462,15 @@ class TestSweepPlanner : public QObject {
                                    limitsOf(64 * kGiB));
       std::uint32_t largest = 0;
       while (const auto step = tried.next()) {
-        SweepMeasurement measured = device.measure(step->setting);
-        if (knowsTimes) measured.memory.stepMs = 10.0 * step->setting.batch;
+        SweptSetting measured = device.measure(step->setting);
+        if (knowsTimes) measured.stepMs = 10.0 * step->setting.batch;
         largest = std::max(largest, step->setting.batch);
         tried.record(std::move(measured));
       }
       result = tried.result();
       return largest;
     };
-    SweepResult result;
+    Sweep result;
     // 10 steps of batch 100 take 10 s.
     QCOMPARE(largestOf(10, true, result), 100U);
     QCOMPARE(result.leftOut.size(), 1U);
@@ -485,10 +491,10 @@ class TestSweepPlanner : public QObject {
         {.largestBatch = 4096, .lengths = {128}, .start = Setting{8, 128}, .mostSettings = 20},
         limitsOf(8 * kGiB));
     sweep(tried, device);
-    const SweepResult limited = tried.result();
+    const Sweep limited = tried.result();
     QCOMPARE(limited.leftOut.size(), 1U);
-    const LeftOutSetting& left = limited.leftOut.front();
-    QVERIFY(left.driver.upper > tried.limitBytes());
+    const SweptSetting& left = limited.leftOut.front();
+    QVERIFY(left.predicted.upper > tried.limitBytes());
     QVERIFY2(contains(left.reason, "it may take up to ") &&
                  contains(left.reason, "nothing may exceed 7.20 GiB"),
              left.reason.c_str());
@@ -509,12 +515,12 @@ class TestSweepPlanner : public QObject {
     Device device;
     SweepPlanner tried =
         planner({.largestBatch = 64, .lengths = {128}, .start = Setting{8, 128}}, limitsOf(kGiB));
-    const SweepResult none = tried.endedWith(std::nullopt);
+    const Sweep none = tried.endedWith(std::nullopt);
     QVERIFY(!none.complete && !none.best && none.reason == "nothing was measured");
-    const SweepResult one = tried.endedWith(device.measure({8, 128}));
-    QVERIFY(!one.complete && one.points.size() == 1 && one.points.front().safe);
-    QVERIFY(one.best && one.best->memory.setting.batch == 8);
-    QVERIFY(tried.result().points.empty());
+    const Sweep one = tried.endedWith(device.measure({8, 128}));
+    QVERIFY(!one.complete && one.settings.size() == 1 && one.settings.front().safe);
+    QVERIFY(one.best && one.best->batch == 8);
+    QVERIFY(tried.result().settings.empty());
   }
 
   /// Another length is another task, however fast it is.
@@ -527,9 +533,9 @@ class TestSweepPlanner : public QObject {
                                     .mostSettings = 10},
                                    limitsOf(64 * kGiB));
       sweep(tried, device);
-      const SweepResult result = tried.result();
+      const Sweep result = tried.result();
       QVERIFY(result.best);
-      QCOMPARE(result.best->memory.setting.length, length);
+      QCOMPARE(result.best->length, length);
       const std::string says = "only settings of length " + std::to_string(length);
       QVERIFY2(contains(result.reason, says.c_str()), result.reason.c_str());
       QVERIFY2(contains(result.reason, "tokens/s (middle half"), result.reason.c_str());
@@ -540,12 +546,11 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried = planner({.largestBatch = 16, .lengths = {64}, .start = Setting{8, 64}},
                                  limitsOf(64 * kGiB));
     const auto measured = [](std::uint32_t batch, double rate) {
-      SweepMeasurement each;
-      each.memory = {.setting = {batch, 64},
-                     .peakCurrent = batch * kMiB,
-                     .peakDriver = 2 * batch * kMiB,
-                     .steps = 5};
-      each.tokensPerS = {0.9 * rate, rate, 1.1 * rate};
+      SweptSetting each{{.setting = {batch, 64},
+                         .peakCurrent = batch * kMiB,
+                         .peakDriver = 2 * batch * kMiB,
+                         .steps = 5}};
+      each.setThroughput({0.9 * rate, rate, 1.1 * rate});
       return each;
     };
     tried.record(measured(8, 1000));
@@ -563,13 +568,13 @@ class TestSweepPlanner : public QObject {
     SweepPlanner tried =
         planner({.largestBatch = 64, .lengths = {128}, .mostSettings = 6, .hasMemory = false}, {});
     while (const auto step = tried.next()) {
-      SweepMeasurement measured = device.measure(step->setting);
-      measured.memory.peakCurrent = measured.memory.peakDriver = 0;
-      measured.memory.leftAllocated = 0;
+      SweptSetting measured = device.measure(step->setting);
+      measured.peakCurrent = measured.peakDriver = 0;
+      measured.leftAllocated = 0;
       tried.record(measured);
     }
-    const SweepResult result = tried.result();
-    QVERIFY(result.points.size() >= 3);
+    const Sweep result = tried.result();
+    QVERIFY(result.settings.size() >= 3);
     QVERIFY(result.best);
     QVERIFY(contains(result.reason, "the CPU has no device memory"));
   }
@@ -582,17 +587,17 @@ class TestSweepPlanner : public QObject {
     const auto first = tried.next();
     QVERIFY(first);
     tried.record(device.measure(first->setting));
-    const SweepResult result = tried.result();
+    const Sweep result = tried.result();
     QVERIFY(!result.complete);
-    QCOMPARE(result.points.size(), 1u);
-    QVERIFY(result.best && result.best->memory.setting == first->setting);
+    QCOMPARE(result.settings.size(), 1u);
+    QVERIFY(result.best && *result.best == first->setting);
   }
 
   void whatIsKnownSavesSettings() {
     Device device;
     std::vector<Observation> known;
     for (const std::uint32_t batch : {32U, 64U, 128U}) {
-      known.push_back(device.measure({batch, 128}).memory);
+      known.push_back(device.measure({batch, 128}));
     }
     auto made = SweepPlanner::make({.largestBatch = 4096, .lengths = {128}, .onlyLargest = true},
                                    limitsOf(16 * kGiB), known);
@@ -600,7 +605,7 @@ class TestSweepPlanner : public QObject {
     const auto first = made->next();
     QVERIFY(first);
     QVERIFY(first->setting.batch > 128);
-    QVERIFY(first->driver.upper <= made->limitBytes());
+    QVERIFY(first->predicted.upper <= made->limitBytes());
   }
 };
 

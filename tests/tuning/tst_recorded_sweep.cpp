@@ -4,7 +4,7 @@
 
 #include "core/units.h"
 #include "support/test_program.h"
-#include "tuning/sweep_notes.h"
+#include "tuning/sweep.h"
 
 using namespace highwater;
 using namespace highwater::tuning;
@@ -26,52 +26,53 @@ SweptSetting measuredSetting() {
   return each;
 }
 
-SweepResult resultOf(std::optional<Setting> best, bool complete) {
-  SweepResult result;
-  if (best) result.best.emplace().memory.setting = *best;
-  result.complete = complete;
-  result.reason = "it is the fastest";
-  return result;
+std::string endNote(std::optional<Setting> best, bool complete) {
+  return endNoteOf({.complete = complete, .best = best, .reason = "it is the fastest"});
+}
+
+SweptSetting leftOut(Setting setting, const Prediction& predicted, const std::string& reason) {
+  SweptSetting left{{.setting = setting}, predicted, reason};
+  left.leftOut = true;
+  return left;
 }
 
 }  // namespace
 
-class TestSweepNotes : public QObject {
+class TestRecordedSweep : public QObject {
   Q_OBJECT
 
  private slots:
   /// What was left out keeps its prediction and its reason, and is no measured setting.
   void keepsWhatWasLeftOut() {
-    const LeftOutSetting known{{512, 64},
-                               {40 * kMiB, 30 * kMiB, 90 * kMiB, Basis::kBound},
-                               "it may take up to 90 MiB | and more"};
-    const LeftOutSetting unknown{{1, 512}, {}, "nothing is known of what it would take"};
-    for (const LeftOutSetting& each : {known, unknown}) QVERIFY(isSweepNote(noteOf(each)));
-    const auto sweep = sweepOf({noteOf(1, measuredSetting()), noteOf(known), noteOf(unknown),
-                                noteOf(resultOf(Setting{32, 128}, true))});
+    const SweptSetting known =
+        leftOut({512, 64}, {40 * kMiB, 30 * kMiB, 90 * kMiB, Basis::kBound}, "it may {take} more");
+    const SweptSetting unknown = leftOut({1, 512}, {}, "nothing is known of what it would take");
+    for (const SweptSetting& each : {known, unknown}) QVERIFY(isSweepNote(noteOf(0, each)));
+    const auto sweep = sweepOf({noteOf(1, measuredSetting()), noteOf(0, known), noteOf(0, unknown),
+                                endNote(Setting{32, 128}, true)});
     QVERIFY(sweep && sweep->ended && sweep->settings.size() == 1);
     QCOMPARE(sweep->leftOut.size(), 2U);
     for (std::size_t i = 0; i < 2; ++i) {
       const SweptSetting& read = sweep->leftOut[i];
-      const SweptSetting wrote = rowOf(i == 0 ? known : unknown);
+      const SweptSetting& wrote = i == 0 ? known : unknown;
       QVERIFY(read.leftOut && wrote.leftOut);
       QCOMPARE(read.setting, wrote.setting);
       QCOMPARE(read.predicted.upper, wrote.predicted.upper);
       QCOMPARE(read.reason, wrote.reason);
     }
     // The next sweep has its own.
-    const auto next =
-        sweepOf({noteOf(1, measuredSetting()), noteOf(known),
-                 noteOf(resultOf(Setting{32, 128}, true)), noteOf(1, measuredSetting())});
+    const auto next = sweepOf({noteOf(1, measuredSetting()), noteOf(0, known),
+                               endNote(Setting{32, 128}, true), noteOf(1, measuredSetting())});
     QVERIFY(next && next->leftOut.empty() && next->settings.size() == 1);
   }
 
   /// A second sweep that measured nothing: what it left out is its own.
   void keepsWhatASecondSweepLeftOut() {
-    const LeftOutSetting first{{512, 64}, {}, "too large"}, second{{1, 512}, {}, "too slow"};
-    const auto sweep = sweepOf({noteOf(1, measuredSetting()), noteOf(first),
-                                noteOf(resultOf(Setting{32, 128}, true)), noteOf(second),
-                                noteOf(resultOf({}, false))});
+    const SweptSetting first = leftOut({512, 64}, {}, "too large");
+    const SweptSetting second = leftOut({1, 512}, {}, "too slow");
+    const auto sweep =
+        sweepOf({noteOf(1, measuredSetting()), noteOf(0, first), endNote(Setting{32, 128}, true),
+                 noteOf(0, second), endNote({}, false)});
     QVERIFY(sweep && sweep->ended && !sweep->best && sweep->settings.empty());
     QCOMPARE(sweep->leftOut.size(), 1U);
     QCOMPARE(sweep->leftOut.front().setting, second.setting);
@@ -90,9 +91,9 @@ class TestSweepNotes : public QObject {
     QCOMPARE(read.peakDriver, wrote.peakDriver);
     QCOMPARE(read.peakCurrent, wrote.peakCurrent);
     QVERIFY(read.safe && !read.outOfMemory);
-    QVERIFY(std::abs(read.tokensPerS - wrote.tokensPerS) < 0.1);
-    QVERIFY(std::abs(read.upperQuartile - wrote.upperQuartile) < 0.1);
-    QVERIFY(std::abs(read.stepMs - wrote.stepMs) < 0.01);
+    QCOMPARE(read.tokensPerS, wrote.tokensPerS);
+    QCOMPARE(read.upperQuartile, wrote.upperQuartile);
+    QCOMPARE(read.stepMs, wrote.stepMs);
     QCOMPARE(read.reason, wrote.reason);
     QVERIFY(std::abs(*read.error() - (412.0 / 415 - 1)) < 1e-9);
   }
@@ -111,26 +112,26 @@ class TestSweepNotes : public QObject {
 
   void readsTheEndOfTheLastSweep() {
     const SweptSetting each = measuredSetting();
-    const auto sweep = sweepOf({noteOf(1, each), noteOf(2, each), noteOf(resultOf({}, false)),
-                                noteOf(1, each), noteOf(resultOf(Setting{32, 128}, true))});
+    const auto sweep = sweepOf({noteOf(1, each), noteOf(2, each), endNote({}, false),
+                                noteOf(1, each), endNote(Setting{32, 128}, true)});
     QVERIFY(sweep && sweep->ended && sweep->complete);
     QCOMPARE(sweep->settings.size(), std::size_t{1});
     QCOMPARE(*sweep->best, (Setting{32, 128}));
     QCOMPARE(sweep->reason, std::string("it is the fastest"));
-    const auto none = sweepOf({noteOf(1, each), noteOf(resultOf({}, false))});
+    const auto none = sweepOf({noteOf(1, each), endNote({}, false)});
     QVERIFY(none && none->ended && !none->complete && !none->best);
     QCOMPARE(none->settings.size(), std::size_t{1});
   }
 
   void ignoresNotesOfAnotherForm() {
-    for (const char* note : {"", "Sweep", "Sweep 1", "Sweep 1: ", "Sweep x: 1 × 2",
-                             "Sweep 1: 0 × 5", "Sweep 1: 8 × 5 and more", "Sweep complete: ",
-                             "Sweep complete: 8 × 5", "Sweep complete: 8 × 5 recommended",
-                             "sweep the floor", "Sweep 99999999999999999999999: 1 × 1"}) {
+    for (const char* note :
+         {"", "Sweep", "Sweep {", "Sweep 1: {}", "Sweep 1: []", "sweep the floor {}",
+          R"(Sweep 1: {"batch":-1,"complete":true,"reason":7})", R"(Sweep 1: {"batch":[]})",
+          "Sweep 1: 32 × 128 | driver 415.0 MiB | safe", "Sweep complete: 8 × 5 recommended | x"}) {
       QVERIFY2(!sweepOf(std::vector<std::string>{note}), note);
     }
   }
 };
 
-HIGHWATER_TEST(TestSweepNotes, QCoreApplication)
-#include "tst_sweep_notes.moc"
+HIGHWATER_TEST(TestRecordedSweep, QCoreApplication)
+#include "tst_recorded_sweep.moc"

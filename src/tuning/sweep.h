@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/live_store.h"
+#include "tuning/memory_model.h"
+
+namespace highwater::tuning {
+
+/// A setting of a sweep: what it was predicted to take, and what its steps took, if it was
+/// measured.
+struct SweptSetting : Observation {
+  /// Of driver memory, before it was measured; 0 bytes: nothing was known.
+  Prediction predicted = {};
+  std::string reason = {};  ///< for people: why it is measured, or why not
+  /// Tokens per second of its steps after the warm-up; 0 where unknown.
+  double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
+  bool outOfMemory = false;
+  bool safe = false;  ///< driver memory stayed under the limit
+  /// No safe setting of this length is at least as fast with at most as much memory.
+  bool onFront = false;
+  bool leftOut = false;  ///< not measured: only the prediction is known
+
+  /// Sets the throughput to median and quartiles of what each step had, credited to the batch that
+  /// the device executed (analysis::StepColumns::tokensPerS).
+  void setThroughput(std::vector<double> rates);
+  /// How far the prediction was from what was measured: 0.02 for 2 % too much. std::nullopt where
+  /// either is unknown.
+  [[nodiscard]] std::optional<double> error() const;
+  /// Bytes by which settings are compared: of driver, else of current.
+  [[nodiscard]] std::uint64_t bytes() const { return peakDriver > 0 ? peakDriver : peakCurrent; }
+};
+
+/// What a sweep has found so far; also of one that was interrupted.
+struct Sweep {
+  std::vector<SweptSetting> settings = {};  ///< in the order of measuring
+  /// Not measured although a user might expect it, for the reason that they name: of each length
+  /// the next larger setting. Empty while there is something to measure.
+  std::vector<SweptSetting> leftOut = {};
+  bool ended = false;     ///< of a recording; false: it goes on, or the run was cut off
+  bool complete = false;  ///< false: interrupted, or the settings were used up
+  std::optional<Setting> best = std::nullopt;  ///< the recommended setting; none if none was safe
+  std::string reason = {};                     ///< why, or why there is none
+};
+
+/// A setting as its two numbers: "32 × 128", or "batch 32" for length 1.
+[[nodiscard]] std::string shortSettingText(Setting setting);
+
+/// The note that a recording keeps of a measured setting, the `number`-th of the sweep, from 1; or
+/// of one that was left out. It begins with words for people; the rest is JSON for sweepOf().
+[[nodiscard]] std::string noteOf(std::size_t number, const SweptSetting& setting);
+/// The note that a recording keeps of a sweep's end.
+[[nodiscard]] std::string endNoteOf(const Sweep& sweep);
+
+/// Whether a note is one of a sweep.
+[[nodiscard]] bool isSweepNote(const std::string& note);
+/// Reads the notes of a sweep in any order of other notes; the last sweep of several. std::nullopt
+/// if there is none. Notes of another form are ignored, as the sentences of older recordings are.
+[[nodiscard]] std::optional<Sweep> sweepOf(const std::vector<std::string>& notes);
+/// The same of a run.
+[[nodiscard]] std::optional<Sweep> sweepOf(const analysis::LiveStore& store);
+
+}  // namespace highwater::tuning
