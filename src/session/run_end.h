@@ -13,7 +13,7 @@ namespace highwater::session {
 
 /// What the host knows about a run when it is over; runEndFrom() makes the RunEnd from it.
 struct RunFacts {
-  QString program;                      ///< "highwater-worker", or "process 4711" if attached
+  QString program;                      ///< "highwater-worker", or programText()
   bool isScript = false;                ///< the user's own program
   QString whyNothingTrained;            ///< of a script that ended without a Hello
   bool greeted = false;                 ///< its Hello was accepted
@@ -31,7 +31,7 @@ struct RunFacts {
   /// Whether the process that trained still ran a second after its connection had ended; unset
   /// where the whole program had ended by then.
   std::optional<bool> trainerRanOn;
-  std::optional<ProcessExit> exit;  ///< absent if attached
+  std::optional<ProcessExit> exit;
   TrainingPosition position;
   QStringList lastLines;
 };

@@ -94,7 +94,6 @@ class Session::Private final : public QObject {
 
   Session* q;
   LaunchOptions options;
-  std::optional<AttachedConnection> attached;
   SupervisionLimits limits;
   RunStateMachine machine;
   RunFacts facts;
@@ -130,9 +129,6 @@ void Session::Private::start() {
   emit q->stateChanged(machine.state());
   if (script) {
     startScript();
-  } else if (attached) {
-    facts.program = QStringLiteral("the attached process");
-    connectTo(std::move(attached->socket), std::move(attached->token));
   } else {
     launch();
   }
@@ -238,9 +234,6 @@ void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Mess
 void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
-  if (attached) {
-    facts.program = QStringLiteral("process %1").arg(greeting.processId);
-  }
   // If this cannot be sent, the connection ends, and its end tells more than the error.
   (void)channel->send(Welcome{wire::kProtocolVersion});
   for (const SetKnobs& knobs : options.scheduledKnobs) send(knobs, false);
@@ -431,11 +424,6 @@ void Session::Private::conclude() {
 
 Session::Session(LaunchOptions options, QObject* parent)
     : QObject(parent), d_(std::make_unique<Private>(this, std::move(options))) {}
-
-Session::Session(AttachedConnection connection, LaunchOptions options, QObject* parent)
-    : Session(std::move(options), parent) {
-  d_->attached = std::move(connection);
-}
 
 Session::Session(ScriptOptions script, QObject* parent) : Session(LaunchOptions{}, parent) {
   d_->facts.program = programText(script.command);

@@ -40,7 +40,6 @@ struct LaunchOptions : RunOptions {
   QString continues;
 };
 
-struct AttachedConnection;
 struct ScriptOptions;
 
 /// Starts and supervises one worker, validates its stream and hands each valid message to the
@@ -62,10 +61,6 @@ class Session final : public QObject {
 
   /// Makes a session that will launch its own worker. start() launches it.
   explicit Session(LaunchOptions options, QObject* parent = nullptr);
-  /// Makes a session for a worker that was started elsewhere and connected to a LocalEndpoint. Only
-  /// `options.scheduledKnobs` is used. The process is never killed: stop() asks it to stop, abort()
-  /// disconnects.
-  Session(AttachedConnection connection, LaunchOptions options, QObject* parent = nullptr);
   /// Makes a session for the user's own program, which start() starts. Its state is kStarting, for
   /// as long as that takes, until a process in the program trains. stop() interrupts it as Ctrl+C
   /// does, at the end of a step; it is never killed: abort() disconnects.
@@ -76,9 +71,8 @@ class Session final : public QObject {
   /// The session does not own it; it must outlive the run.
   void addSink(MessageSink* sink);
 
-  /// Starts the worker, or begins to talk to an attached one. The state becomes kStarting. If that
-  /// fails, the run ends and ended() follows later, from the event loop. Does nothing after the
-  /// first call.
+  /// Starts the worker or the program. The state becomes kStarting. If that fails, the run ends and
+  /// ended() follows later, from the event loop. Does nothing after the first call.
   void start();
   /// Sends a command to the worker; commandAnswered() tells later whether it was accepted. A
   /// command that the state does not permit, that cannot be sent, or that follows too many
@@ -95,15 +89,15 @@ class Session final : public QObject {
   /// recording use appendNote().
   [[nodiscard]] bool addNote(const Note& note);
   /// Asks the worker to stop after its current step. Kills it if it has not stopped after 5 s, and
-  /// at once if it has not sent its Hello; from an attached worker it only disconnects then. The
-  /// user's program is never killed: called again, this interrupts it at once.
+  /// at once if it has not sent its Hello. The user's program is never killed: called again, this
+  /// interrupts it at once.
   void stop();
   /// Sends a signal to the user's program; nothing to a worker.
   void signalProgram(int signal);
   /// Kills the user's program with the processes that it has started, the one that trains included.
   void killProgram();
-  /// Kills the worker and waits until it is gone, 5 s at most. The state is kEnded on return. Only
-  /// disconnects from an attached worker. Does nothing before start().
+  /// Kills the worker and waits until it is gone, 5 s at most; only disconnects from the user's
+  /// program. The state is kEnded on return. Does nothing before start().
   void abort();
 
   [[nodiscard]] State state() const;
@@ -115,16 +109,16 @@ class Session final : public QObject {
   /// nullopt: none.
   [[nodiscard]] std::optional<events::ProbeLevel> lastingProbeLevel() const;
   /// The last lines that the worker or the user's program printed, newest last, at most
-  /// LineLog::kMaxLines. Empty for an attached worker.
+  /// LineLog::kMaxLines.
   [[nodiscard]] QStringList lastLines() const;
-  /// How the worker or the user's program ended; empty while it runs, and for an attached worker.
+  /// How the worker or the user's program ended; empty while it runs.
   [[nodiscard]] const std::optional<ProcessExit>& programExit() const;
   /// Whether the user's program runs; false for a worker.
   [[nodiscard]] bool programRuns() const;
   /// The id of a process that the user's program has left behind; 0: none.
   [[nodiscard]] qint64 processLeftBehind() const;
-  /// The process id of the worker. 0 before it has started; for an attached worker, before its
-  /// Hello.
+  /// The process id of the worker; of the user's program that of the process that trains, and
+  /// before its Hello that of the program. 0 before it has started.
   [[nodiscard]] qint64 workerProcessId() const;
 
  signals:
