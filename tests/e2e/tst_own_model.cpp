@@ -127,11 +127,6 @@ class TestOwnModel : public QObject {
     QCOMPARE(::kill(static_cast<pid_t>(program.processId()), SIGINT), 0);
     QVERIFY(program.waitForFinished(kWaitMs));
     QVERIFY(!QFile::exists(path("stuck.highwater")));
-
-    const Outcome ended = record("stuck.pt", {"--end-stalled"}, {"HIGHWATER_HANG_TIMEOUT_MS=3000"});
-    QCOMPARE(ended.exitCode, int(kExitEndedEarly));
-    QVERIFY2(ended.err.contains(said) && ended.err.contains("--end-stalled ends the run there"),
-             qPrintable(ended.err));
   }
 
   void doesNotWaitForAPipe() {

@@ -218,29 +218,6 @@ class TestRestartWindow : public QObject {
     QVERIFY(hands.bannerText().startsWith("Continued from step "));
   }
 
-  void startsAgainAfterAKillAtTheStart() {
-    const test::HeldWorker worker;
-    auto options = restartableRun();
-    options.workerProgram = worker.program();
-    options.afterAbort = session::AfterAbort::kRestart;
-    TrainingHands hands(options);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
-    const auto first = hands.run().recordingPath();
-    QVERIFY(worker.hold());
-    QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
-    for (int i = 1; i <= 2; ++i) {
-      const qint64 held = worker.takeHeld();
-      QVERIFY(held > 0);
-      if (i == 2) QVERIFY(worker.release());
-      QCOMPARE(::kill(static_cast<pid_t>(held), SIGKILL), 0);
-    }
-    QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
-    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
-    QVERIFY(hands.store().steps().records.front().step() > 1);
-    QVERIFY2(hands.bannerText().contains("before it began a step"), qPrintable(hands.bannerText()));
-    QVERIFY(hands.hasMarker(QString::fromStdString(first.filename().string())));
-  }
-
   void offersToStartAgainAfterAKillAtTheStart() {
     const test::HeldWorker worker;
     auto options = restartableRun();
