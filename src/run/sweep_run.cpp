@@ -470,7 +470,8 @@ void SweepRun::conclude(bool outOfMemory) {
   if (measured.tokensPerS > 0) {
     measured.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
   }
-  plan(std::move(measured), traceOf(measured.setting));
+  auto trace = traceOf(measured.setting);
+  plan(std::move(measured), std::move(trace));
 }
 
 /// What steps at the setting of `memory` took, of which `rows` are those to measure.
