@@ -24,11 +24,11 @@ struct RemoveEndpointFolder {
   void operator()(QTemporaryDir* folder) const;
 };
 
-/// A named local socket to which one process that was started elsewhere can connect
-/// (`highwater-worker --connect SOCKET --token-file FILE`). Only this user can enter its folder
-/// (0700) and read the random token (a file of mode 0600), and the kernel tells the user of the
-/// connecting process. The destructor removes socket, token, signs and folder; those of killed
-/// processes are removed by the next listen(). What others have put into the folder stays.
+/// A named local socket to which one process of the user's program can connect. Only this user can
+/// enter its folder (0700) and read the random token (a file of mode 0600), and the kernel tells
+/// the user of the connecting process. The destructor removes socket, token, signs and folder;
+/// those of killed processes are removed by the next listen(). What others have put into the folder
+/// stays.
 class LocalEndpoint final : public QObject {
   Q_OBJECT
 
@@ -42,9 +42,9 @@ class LocalEndpoint final : public QObject {
   [[nodiscard]] static Result<std::unique_ptr<LocalEndpoint>> listen();
   ~LocalEndpoint() override;
 
-  /// The path of the socket, for the option --connect of highwater-worker.
+  /// The path of the socket, for the environment of the program.
   [[nodiscard]] QString socketPath() const;
-  /// The path of the file with the token, for the option --token-file of highwater-worker.
+  /// The path of the file with the token, likewise.
   [[nodiscard]] QString tokenFile() const;
 
   /// Whether the processes that may connect have left the sign `name`: a symbolic link beside the

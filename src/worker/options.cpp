@@ -40,7 +40,7 @@ struct Given : Options {
 
   bool stdio = false;
   std::optional<std::uint64_t> fd;
-  std::string socket, tokenFile, checkpointFiles, heldOutFile, continuedRun;
+  std::string checkpointFiles, heldOutFile, continuedRun;
 };
 
 constexpr auto kOwnRows = std::to_array<OptionRow<Given>>({
@@ -57,8 +57,6 @@ constexpr auto kOwnRows = std::to_array<OptionRow<Given>>({
     {{"--stdio", "", "Frames on stdin and stdout"}, &Given::stdio},
     {{"--fd", "FD", "Frames on an inherited socket, its file descriptor", 0, kHighestDescriptor},
      &Given::fd},
-    {{"--connect", "SOCKET", "Frames on a local socket, with --token-file"}, &Given::socket},
-    {{"--token-file", "FILE", "File with the token for --connect"}, &Given::tokenFile},
     {{"--checkpoint", "FD,FD", "Keep checkpoints in two inherited files, their descriptors"},
      &Given::checkpointFiles},
     {{"--continue", "RUN", "Continue from the checkpoint; the text says of which run"},
@@ -81,15 +79,10 @@ constexpr auto kOwnRows = std::to_array<OptionRow<Given>>({
 Result<void> resolveConnection(Given& given) {
   // These answer on stdout and have no host.
   if (given.dryCheck || given.benchmark || !given.selfTest.empty()) return {};
-  const int ways = int{given.stdio} + int{given.fd.has_value()} + int{!given.socket.empty()};
-  if (ways != 1) {
-    return usageError(
-        "give one of --stdio, --fd N and --connect SOCKET, which say where the frames go");
+  if (given.stdio == given.fd.has_value()) {
+    return usageError("give one of --stdio and --fd N, which say where the frames go");
   }
-  if (!given.socket.empty()) {
-    if (given.tokenFile.empty()) return usageError("--connect needs --token-file FILE");
-    given.host = process::SocketConnection{given.socket, given.tokenFile};
-  } else if (given.fd) {
+  if (given.fd) {
     given.host = process::FdConnection{static_cast<int>(*given.fd)};
   } else {
     given.host = process::StdioConnection{};

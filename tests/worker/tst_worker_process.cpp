@@ -1,11 +1,6 @@
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <QTemporaryDir>
 #include <QTest>
 #include <cmath>
-#include <cstring>
 #include <set>
 
 #include "core/exit_codes.h"
@@ -332,49 +327,6 @@ class TestWorkerProcess : public QObject {
     };
     QCOMPARE(value("PYTORCH_MPS_FAST_MATH"), std::optional<std::string>("1"));
     QCOMPARE(value("PYTORCH_MPS_HIGH_WATERMARK_RATIO"), std::optional<std::string>());
-  }
-
-  void attachesThroughASocketWithItsToken() {
-    QTemporaryDir folder;
-    const QByteArray path = folder.filePath("socket").toUtf8();
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    QVERIFY(static_cast<std::size_t>(path.size()) < sizeof address.sun_path);
-    std::memcpy(address.sun_path, path.constData(), static_cast<std::size_t>(path.size()));
-    const int listening = ::socket(AF_UNIX, SOCK_STREAM, 0);
-    QCOMPARE(::bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    QCOMPARE(::listen(listening, 1), 0);
-
-    QFile token(folder.filePath("token"));
-    QVERIFY(token.open(QIODevice::WriteOnly));
-    token.write("0123456789abcdef\n");
-    token.close();
-    const QString program = HIGHWATER_BIN_DIR "/highwater-worker";
-    const QStringList arguments = {"--device",  "cpu",          "--describe",    "--connect",
-                                   path.data(), "--token-file", token.fileName()};
-    token.setPermissions(QFile::ReadOwner | QFile::WriteOwner | QFile::ReadOther);
-    WorkerProcess careless(program, arguments, {});
-    QCOMPARE(careless.finish(), static_cast<int>(kExitFailed));
-    QVERIFY(careless.errors().contains("0600"));
-
-    token.setPermissions(QFile::ReadOwner | QFile::WriteOwner);
-    WorkerProcess worker(program, arguments, {});
-    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-    const int accepted = ::accept(listening, nullptr, nullptr);
-    QVERIFY(accepted >= 0);
-    std::vector<std::uint8_t> bytes(1 << 16);
-    const ssize_t n = ::read(accepted, bytes.data(), bytes.size());
-    ::close(accepted);
-    ::close(listening);
-    QVERIFY(n > 0);
-    wire::FrameReader frames;
-    frames.append({bytes.data(), static_cast<std::size_t>(n)});
-    const auto frame = frames.next();
-    QVERIFY(frame && frame->has_value());
-    const auto message = wire::decode(**frame);
-    QVERIFY(message);
-    QVERIFY(wire::Validator(wire::StreamSource::kWorker, "0123456789abcdef").check(*message));
-    QVERIFY(!wire::Validator(wire::StreamSource::kWorker, "another").check(*message));
   }
 
   void checksTheDeviceContract() {
