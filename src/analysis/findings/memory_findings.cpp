@@ -186,6 +186,17 @@ constexpr std::array kKeptGraphs = {
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
   const auto& run = steps.store.run();
+  if (const CodeSign* keeps = run ? run->sign(kKeptTensorsSign) : nullptr) {
+    const std::string where = keeps->line.empty() ? "" : ", at " + keeps->line;
+    finding.line = keeps->line;
+    finding.evidence += "; " + keeps->text + where;
+    finding.advice =
+        (keeps->line.empty() ? "" : "at " + keeps->line + ": ") +
+        "keep only what is needed later, and that without its graph (.detach()) and on the CPU or "
+        "as a number; or give it a bound (deque(maxlen=...)) or clear it in each step. Else " +
+        finding.advice;
+    return;
+  }
   const CopiedLine copied =
       mostCopied(steps.store, events::SyncKind::CopyToDevice, [&](const events::SyncPoint& each) {
         return steps.holding(each.step(), each.begin_ns()) != nullptr;

@@ -12,6 +12,7 @@ from ._attach import encoded, tell
 from ._code import kept_output, sampler_code
 from ._dynamo import Uncompiled, callback_getter
 from ._gradients import UnusedGradients, class_of
+from ._kept_tensors import KeptTensors
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._piled_hooks import PiledHooks
@@ -89,6 +90,7 @@ class Training(StepListener):
         self._unused_gradients = UnusedGradients(optimizers)
         self._piled_hooks = PiledHooks(
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
+        self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what))
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         # Of iterators over loaders, how many of the next batches are their workers' first ones.
@@ -440,6 +442,7 @@ class Training(StepListener):
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
                 self._piled_hooks.after_step(self._steps, self._names)
+                self._kept_tensors.after_step(self._steps)
             if self._steps == 1 and any(group.get("foreach") or group.get("fused") for group in optimizer.param_groups):
                 self.note_sign("optimizer_at_once", "")
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):

@@ -1,0 +1,143 @@
+"""Finds the lists, deques and dictionaries to which a script adds tensors of the device in each step."""
+from __future__ import annotations
+
+import collections
+import gc
+import os
+import re
+import sys
+
+from ._code import source_lines
+
+# The steps of optimizers, counted from 1, after which the device's memory is read. Where it has grown since the last
+# look, what holds tensors is listed, and once more so many steps later.
+_LOOK_AFTER = (10, 30, 60, 120, 240, 480)
+_STEPS_BETWEEN = 8
+# A small leak is no finding: bytes a step.
+_LEAST_BYTES_A_STEP = 16 * 1024
+# How many tensors must have been added in each step.
+_LEAST_A_STEP = 0.45
+# In larger programs a look would take too long: some 100 ns an object.
+_MOST_OBJECTS = 3_000_000
+_MOST_IN_ELEMENT = 16
+_ADDS = r"(?:\.(?:append|appendleft|add|extend|insert|setdefault|update)\(|\]\s*=|\+=)"
+
+
+class KeptTensors:
+    """What keeps more tensors with each step.
+
+    `note` is called once, with the line that adds to it, "train.py:40" ("" where it is not found), and what it is,
+    "FeatureTap.features['stage2'], a list, got 8 tensors in 8 steps".
+    """
+
+    def __init__(self, torch, note):
+        self._torch, self._note = torch, note
+        self._bytes, self._step = None, 0  # of the last reading
+        self._listed_at, self._lengths = 0, {}  # of the last list: number of elements by id
+        self._has_told = False
+
+    def after_step(self, steps: int) -> None:
+        """An optimizer has stepped as number `steps`."""
+        lists_again = self._lengths and steps == self._listed_at + _STEPS_BETWEEN
+        if self._has_told or not (lists_again or steps in _LOOK_AFTER):
+            return
+        try:
+            if lists_again:
+                self._compare(steps)
+            else:
+                self._look(steps)
+        except Exception:  # objects may be anything; nothing is said then
+            self._has_told = True
+
+    def _look(self, steps):
+        now, before = self._torch.mps.current_allocated_memory(), self._bytes
+        least = _LEAST_BYTES_A_STEP * (steps - self._step)
+        self._bytes, self._step = now, steps
+        if before is not None and now - before >= least:
+            self._listed_at, self._lengths = steps, {id(each): len(each) for each, _ in self._containers()}
+
+    def _compare(self, steps):
+        least = _LEAST_A_STEP * (steps - self._listed_at)
+        grown = []
+        for each, tensor in self._containers():
+            more = len(each) - self._lengths.get(id(each), len(each))
+            if more >= least:
+                grown.append((more * tensor.nbytes, more, each))
+        self._lengths = {}
+        if not grown:
+            return
+        _, more, keeper = max(grown, key=lambda each: each[0])
+        grown.clear()
+        name, owner = _name_of(keeper)
+        if name:
+            self._has_told = True
+            self._note(_line_that_adds(name, owner), f"{name}, a {type(keeper).__name__}, got {more} tensors in "
+                                                     f"{steps - self._listed_at} steps")
+
+    def _containers(self):
+        """The containers whose newest element is or holds a tensor of the device, with that tensor."""
+        objects = gc.get_objects()
+        if len(objects) > _MOST_OBJECTS:
+            return
+        for each in objects:
+            kind = type(each)
+            if kind is list or kind is collections.deque:
+                newest = each[-1] if each else None
+            elif kind is dict:
+                newest = next(reversed(each.values())) if each else None
+            else:
+                continue
+            tensor = self._tensor_in(newest)
+            if tensor is not None:
+                yield each, tensor
+
+    def _tensor_in(self, element, depth=2):
+        kind = type(element)
+        if issubclass(kind, self._torch.Tensor):
+            return element if element.device.type == "mps" else None
+        if depth and kind in (tuple, list, dict) and len(element) <= _MOST_IN_ELEMENT:
+            for inner in element.values() if kind is dict else element:
+                tensor = self._tensor_in(inner, depth - 1)
+                if tensor is not None:
+                    return tensor
+        return None
+
+
+def _name_of(thing, depth: int = 3):
+    """How the script reaches an object, as "FeatureTap.features['stage2']", and whose member or variable it is: a class,
+    or the code object or the path of a file that has the variable; ("", None) where it is not known."""
+    frame, ours = sys._getframe(1), os.path.dirname(__file__)
+    while frame is not None:
+        if not frame.f_code.co_filename.startswith(ours):
+            for name, value in frame.f_locals.items():
+                if value is thing:
+                    return name, frame.f_code
+        frame = frame.f_back
+    for holder in gc.get_referrers(thing):
+        if type(holder) is dict:
+            key = next((key for key, value in holder.items() if value is thing), None)
+            if key is None:
+                continue
+            if "__name__" in holder and "__spec__" in holder:  # of a module
+                return str(key), holder.get("__file__")
+            owner = next((each for each in gc.get_referrers(holder) if getattr(each, "__dict__", None) is holder), None)
+            if owner is not None:
+                return f"{type(owner).__name__}.{key}", type(owner)
+            if depth:
+                name, owner = _name_of(holder, depth - 1)
+                if name:
+                    return f"{name}[{key!r}]", owner
+        elif hasattr(holder, "__dict__") and not isinstance(holder, type):
+            key = next((key for key, value in vars(holder).items() if value is thing), None)
+            if key is not None:
+                return f"{type(holder).__name__}.{key}", type(holder)
+    return "", None
+
+
+def _line_that_adds(name: str, owner) -> str:
+    """The first line of a class, function or file that adds to what is called so there: "train.py:40"; "" for none."""
+    file, lines, first = source_lines(owner) or ("", [], 0)
+    plain = name.split("[")[0].rsplit(".", 1)[-1]
+    adds = re.compile(rf"\b{re.escape(plain)}\b.*{_ADDS}")
+    number = next((number for number, line in enumerate(lines, first) if adds.search(line)), 0)
+    return f"{os.path.basename(file)}:{number}" if number else ""
