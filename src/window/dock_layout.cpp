@@ -15,7 +15,7 @@ constexpr int kCompactBelow = 1100;
 /// A compact window of this height has room for Selection above Findings.
 constexpr int kTallFrom = 720;
 /// The version of the saved layout: increment when docks change.
-constexpr int kStateVersion = 2;
+constexpr int kStateVersion = 3;
 
 }  // namespace
 

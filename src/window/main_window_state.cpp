@@ -80,6 +80,7 @@ void MainWindow::updateState() {
   showWhatRuns();
   docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
+  docks_->setLive(live || run_.condition().beingWritten);
   showRestartSettings();
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,

@@ -25,7 +25,6 @@
 #include "views/panels/controls_panel.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/event_panel.h"
-#include "views/panels/key_value_view.h"
 #include "views/panels/link_button.h"
 #include "views/panels/script_controls.h"
 #include "views/panels/selection_panel.h"
@@ -49,6 +48,12 @@ constexpr int kCompactColumn = 292;  ///< width of the one column of docks in a 
 struct DockSizes {
   int left, right, leastTables, mostTables, numbers;
 };
+/// Without a selection a live run shows the numbers of so many of its newest steps.
+constexpr std::size_t kNewestSteps = 50;
+/// On a device with a queue they need so many steps since the last change: the host runs ahead of
+/// it, so that its first steps are short and say nothing of the device.
+constexpr std::size_t kLeastSteps = 3;
+
 constexpr DockSizes kSmallSizes{236, 288, 104, 150, 368};
 constexpr DockSizes kRoomySizes{256, 328, 174, 300, 462};
 
@@ -85,7 +90,6 @@ WindowDocks::WindowDocks(QMainWindow* window, const analysis::LiveStore* store,
       store_(store),
       axis_(axis),
       focus_(focus),
-      now_(store),
       wholeRun_(store),
       tuning_(tuning) {
   window_->setCorner(Qt::BottomLeftCorner, Qt::BottomDockWidgetArea);
@@ -139,11 +143,6 @@ void WindowDocks::makeLeft() {
   bothControls_->addWidget(scrolled(controls_, tr("Controls"), bothControls_));
   bothControls_->addWidget(scrolled(scriptControls_, tr("Controls of the script"), bothControls_));
   controlsDock_->setWidget(bothControls_);
-  nowDock_ = makeDock(tr("Now"), "nowDock", Qt::LeftDockWidgetArea);
-  auto* now = new views::KeyValueView(&now_);
-  now->setObjectName(QStringLiteral("nowView"));
-  now->setAccessibleName(tr("Current numbers"));
-  nowDock_->setWidget(now);
 }
 
 void WindowDocks::showControlsOf(bool script) {
@@ -223,9 +222,8 @@ void WindowDocks::makeBottom() {
 void WindowDocks::setCompact(bool tall) {
   compact_ = true;
   QDockWidget* above = nullptr;
-  const QList<QDockWidget*> column =
-      tall ? QList{selectionDock_, nowDock_, controlsDock_, findingsDock_}
-           : QList{findingsDock_, selectionDock_, nowDock_, controlsDock_};
+  const QList<QDockWidget*> column = tall ? QList{selectionDock_, controlsDock_, findingsDock_}
+                                          : QList{findingsDock_, selectionDock_, controlsDock_};
   for (QDockWidget* dock : column) {
     if (dock->isFloating()) continue;
     // Takes it out of its place, which may be in a group of tabs.
@@ -295,7 +293,6 @@ void WindowDocks::setSmall(bool small) {
   compact_ = false;
   const auto [left, right, leastTables, mostTables, ofNumbers] = small ? kSmallSizes : kRoomySizes;
   const int bottom = wholeRows(std::clamp(window_->height() / 6, leastTables, mostTables));
-  now_.setShort(small);
   const bool changes = small != small_;
   small_ = small;
   tables_->setSmall(small);
@@ -306,15 +303,13 @@ void WindowDocks::setSmall(bool small) {
     syncDock_->hide();
   }
   refresh();
-  window_->resizeDocks({controlsDock_, nowDock_}, {left, left}, Qt::Horizontal);
+  window_->resizeDocks({controlsDock_}, {left}, Qt::Horizontal);
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
   // The numbers get the height that they need, the findings the rest.
   const int tall = window_->height() - 120;
   const int numbers = std::min(kDockTitle + ofNumbers, tall / 2 + 40);
   window_->resizeDocks({selectionDock_, findingsDock_}, {numbers, tall - numbers}, Qt::Vertical);
   window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
-  const int nowHeight = kDockTitle + now_.rowCount() * 22 + 14;
-  window_->resizeDocks({controlsDock_, nowDock_}, {2000, nowHeight}, Qt::Vertical);
   if (!small) {
     window_->resizeDocks({eventsDock_, syncDock_}, {1120, 880}, Qt::Horizontal);
   }
@@ -349,45 +344,74 @@ const analysis::RunSummary& WindowDocks::summary() {
 
 void WindowDocks::refresh() {
   selectionTimer_.stop();
-  const auto& selection = axis_->selection();
   const analysis::RunSummary& summary = this->summary();
   refreshComparison();
   tables_->refresh(summary);
   findings_->refresh();
   tuning_->refresh();
-  now_.refresh();
-  const views::TimeRange extent = axis_->extent();
-  selection_->showSummary(
-      summary,
-      QString::fromStdString(store_->rateText(
-          summary.tokensPerS > 0 ? summary.tokensPerS : std::numeric_limits<double>::quiet_NaN())),
-      selection ? selection->endNs - selection->beginNs : extent.endNs - extent.beginNs,
-      selection.has_value(), analysis::settingsIn(*store_, selection.value_or(extent)));
-  selection_->setOutsideHint(text(analysis::phaseNamingHint(*store_, summary)));
+  refreshNumbers(summary);
   showDeviceShare();
   // Only now: they are hidden while A and B are compared, until something is selected.
   if (std::exchange(scrollsToNumbers_, false)) scrollTo(selectionDock_, selection_);
-  const auto& steps = store_->steps().records;
-  DockTitle::of(nowDock_)->setSubtitle(steps.empty() ? QString()
-                                                     : tr("step %1").arg(steps.back().step()));
   refreshSelectionTitle();
+}
+
+void WindowDocks::setLive(bool live) {
+  live_ = live;
+}
+
+/// The selected range if there is one, else the newest steps of a live run, else the whole run.
+void WindowDocks::refreshNumbers(const analysis::RunSummary& summary) {
+  const auto& selection = axis_->selection();
+  views::SelectionNumbers numbers;
+  numbersOf_ = selection.value_or(axis_->extent());
+  if (selection || !live_) {
+    numbers.summary = summary;
+    numbers.head = selection ? tr("Selected range") : tr("Whole run");
+    numbers.none = selection ? tr("No whole step lies in the selected range")
+                             : tr("Numbers of the steps appear here. Drag in a pane or in the "
+                                  "ruler to select a range");
+    numbers.settings = analysis::settingsIn(*store_, numbersOf_);
+  } else {
+    const analysis::RecentSteps recent = analysis::recentSteps(*store_, kNewestSteps);
+    if (recent.count > 0) {
+      const auto& records = store_->steps().records;
+      numbersOf_ = {records[recent.firstRow].begin_ns(),
+                    records.back().begin_ns() + records.back().duration_ns()};
+      numbers.summary = wholeRun_.in(numbersOf_);
+    }
+    const QString since = text(recent.since);
+    numbers.head =
+        recent.since.empty() ? tr("Newest %1 steps").arg(recent.count) : tr("Since %1").arg(since);
+    numbers.none = recent.since.empty() ? tr("Numbers of the newest steps appear here")
+                                        : tr("No step has ended since %1").arg(since);
+    numbers.fillsQueue = recent.count < kLeastSteps && store_->hasQueue();
+  }
+  if (live_) numbers.machine = models::machineRows(*store_);
+  numbers.lengthNs = numbersOf_.endNs - numbersOf_.beginNs;
+  numbers.rate = text(store_->rateText(numbers.summary.tokensPerS > 0
+                                           ? numbers.summary.tokensPerS
+                                           : std::numeric_limits<double>::quiet_NaN()));
+  selection_->setOutsideHint(text(analysis::phaseNamingHint(*store_, numbers.summary)));
+  selection_->showNumbers(std::move(numbers));
 }
 
 void WindowDocks::showDeviceShare() {
   if (selection_->showsDeviceTime()) {
-    selection_->showDeviceShare(
-        analysis::deviceShareIn(*store_, axis_->selection().value_or(axis_->extent())));
+    selection_->showDeviceShare(analysis::deviceShareIn(*store_, numbersOf_));
   }
 }
 
-/// The picked event if there is one, else the selected range, else the whole run.
+/// The picked event if there is one, else what the numbers are of.
 void WindowDocks::refreshSelectionTitle() {
   const auto& picked = focus_->picked();
   const auto& range = axis_->selection();
   const bool compares = showsComparison();
   const bool eventShown = picked && views::exists(*store_, *picked);
   DockTitle::of(selectionDock_)->setTitle(compares ? tr("Compare") : tr("Selection"));
-  QString title = compares && !eventShown ? tr("A with B") : tr("whole run");
+  QString title = compares && !eventShown ? tr("A with B")
+                  : live_                 ? tr("newest steps")
+                                          : tr("whole run");
   if (picked && views::exists(*store_, *picked)) {
     title = views::eventTitle(*store_, *picked);
   } else if (range && summary_.steps > 0) {
@@ -436,8 +460,7 @@ void WindowDocks::refreshComparison() {
 }
 
 QList<QDockWidget*> WindowDocks::all() const {
-  return {controlsDock_, nowDock_,    selectionDock_, tuningDock_,
-          findingsDock_, eventsDock_, syncDock_};
+  return {controlsDock_, selectionDock_, tuningDock_, findingsDock_, eventsDock_, syncDock_};
 }
 
 void WindowDocks::setShown(bool shown) {

@@ -6,7 +6,6 @@
 
 #include "analysis/comparison.h"
 #include "analysis/run_summary.h"
-#include "models/now_model.h"
 #include "models/tuning_state.h"
 #include "views/panes/event_focus.h"
 #include "window/bottom_tables.h"
@@ -29,8 +28,8 @@ namespace highwater::window {
 
 class FindingsDock;
 
-/// The docks around the panes: Controls and Now on the left, Selection and Findings on the right,
-/// the tables at the bottom.
+/// The docks around the panes: Controls on the left, Selection and Findings on the right, the
+/// tables at the bottom.
 class WindowDocks final : public QObject {
   Q_OBJECT
 
@@ -54,6 +53,9 @@ class WindowDocks final : public QObject {
   [[nodiscard]] models::LogModel& log() const { return tables_->log(); }
   /// Shows what the store has by now.
   void refresh();
+  /// Says whether the run goes on: then Selection shows the newest steps and the machine now, else
+  /// the whole run, from the next refresh() on.
+  void setLive(bool live);
   /// Forgets all counts. Call it when the store holds another run.
   void startOver();
   /// Lays the docks out. `small` is the layout for windows under 1400 pixels wide or 820 high.
@@ -91,10 +93,11 @@ class WindowDocks final : public QObject {
   void makeLeft();
   void makeRight();
   void makeBottom();
-  /// The numbers of the selected range, or of the whole run.
+  /// The numbers of the tables: of the selected range, or of the whole run.
   const analysis::RunSummary& summary();
   /// Shows the share of device time in the selection, if the user has chosen it.
   void showDeviceShare();
+  void refreshNumbers(const analysis::RunSummary& summary);
   void refreshSelectionTitle();
   /// Compares the pinned ranges, if both are pinned.
   void refreshComparison();
@@ -105,11 +108,11 @@ class WindowDocks final : public QObject {
   const analysis::LiveStore* store_;
   views::TimeAxis* axis_;
   views::EventFocus* focus_;
-  models::NowModel now_;
   analysis::RunningSummary wholeRun_;
   analysis::RunSummary summary_;
   /// The range of summary_; empty for the whole run, and while the range may still get events.
   std::optional<views::TimeRange> summaryOf_;
+  views::TimeRange numbersOf_;  ///< what the numbers of Selection are of
   QTimer selectionTimer_;
   bool scrollsToNumbers_ = false;  ///< with the next refresh
 
@@ -128,6 +131,7 @@ class WindowDocks final : public QObject {
   FindingsDock* findings_ = nullptr;
   BottomTables* tables_ = nullptr;
   QToolButton *clearSelection_, *pinA_, *pinB_, *swap_;
+  bool live_ = false;
   bool compact_ = false;
   bool tidyLater_ = false;      ///< tidyTabBars() is on its way
   QList<QDockWidget*> hidden_;  ///< by setShown(), to be shown again

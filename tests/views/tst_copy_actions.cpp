@@ -6,8 +6,8 @@
 #include <QTest>
 
 #include "analysis/run_summary.h"
-#include "models/now_model.h"
 #include "models/op_totals_model.h"
+#include "models/value_rows.h"
 #include "support/active_window.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
@@ -111,23 +111,23 @@ class TestCopyActions : public QObject {
 
   void numbersAreCopiedAsLines() {
     const analysis::LiveStore store = sampleStore();
-    models::NowModel now(&store);
-    now.refresh();
-    KeyValueView view(&now);
+    models::ValueRows values;
+    values.setRows({{"Model", "GPT", {}}, {"dtype", "float32", {}}});
+    KeyValueView view(&values);
     show(view);
     QTest::keyClick(&view, Qt::Key_C, Qt::ControlModifier);
-    const QStringList lines = clipboard().split(QLatin1Char('\n'));
-    QCOMPARE(lines.size(), now.rowCount());
-    QCOMPARE(lines[0], now.index(0, 0).data().toString() + QLatin1Char('\t') +
-                           now.index(0, 1).data().toString());
+    QCOMPARE(clipboard(), QStringLiteral("Model\tGPT\ndtype\tfloat32"));
 
     SelectionPanel selection;
-    selection.showSummary(analysis::summarize(store), QStringLiteral("8.5k tokens/s"),
-                          1'000'000'000, true);
+    selection.showNumbers({.summary = analysis::summarize(store),
+                           .head = QStringLiteral("Whole run"),
+                           .rate = QStringLiteral("8.5k tokens/s"),
+                           .machine = {{"Thermal state", "serious", {}, {}}}});
     show(selection);
     QTest::keyClick(&selection, Qt::Key_C, Qt::ControlModifier);
     QVERIFY2(clipboard().contains("\t8.5k tokens/s\n"), qPrintable(clipboard()));
     QVERIFY(clipboard().contains("Step p50\t"));
+    QVERIFY(clipboard().endsWith("\nThermal state\tserious"));
 
     TimeAxis axis;
     EventFocus focus(&store, &axis);

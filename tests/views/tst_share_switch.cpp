@@ -51,7 +51,7 @@ class TestShareSwitch : public QObject {
  private slots:
   void noWordIsCutInANarrowPanel() {
     SelectionPanel panel;
-    panel.showSummary(summaryOf(10, 30), QStringLiteral("1.0k tokens/s"), 1'000'000'000, false);
+    panel.showNumbers({.summary = summaryOf(10, 30), .rate = QStringLiteral("1.0k tokens/s")});
     panel.show();
     for (int width = 264; width <= 360; width += 4) {
       panel.resize(width, 420);
@@ -73,7 +73,7 @@ class TestShareSwitch : public QObject {
   void theChoiceShowsWhereTheDeviceWorks() {
     SelectionPanel panel;
     panel.resize(328, 500);
-    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.showNumbers({.summary = summaryOf(88, 12), .rate = QStringLiteral("1k")});
     panel.show();
     QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     auto* host = panel.findChild<QToolButton*>("hostTimeButton");
@@ -99,7 +99,7 @@ class TestShareSwitch : public QObject {
   void theKeyboardChoosesToo() {
     SelectionPanel panel;
     panel.resize(328, 500);
-    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.showNumbers({.summary = summaryOf(88, 12), .rate = QStringLiteral("1k")});
     panel.show();
     QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     QSignalSpy spy(&panel, &SelectionPanel::deviceTimeChosen);
@@ -113,7 +113,7 @@ class TestShareSwitch : public QObject {
   void whatIsNotKnownIsSaid() {
     SelectionPanel panel;
     panel.resize(328, 500);
-    panel.showSummary(summaryOf(88, 12), "1k", 1'000'000'000, false);
+    panel.showNumbers({.summary = summaryOf(88, 12), .rate = QStringLiteral("1k")});
     panel.show();
     QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
     QTest::mouseClick(panel.findChild<QToolButton*>("deviceTimeButton"), Qt::LeftButton);

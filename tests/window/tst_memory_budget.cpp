@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/live_store.h"
+#include "core/units.h"
 #include "support/test_program.h"
 #include "window/memory_budget.h"
 
@@ -17,7 +18,6 @@ using window::storedMemoryBudget;
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
 const QString kKey = QStringLiteral("window/memoryMiB");
 
 }  // namespace

@@ -338,11 +338,11 @@ class TestStartPage : public QObject {
     QTRY_COMPARE(window.currentRun().recordingPath(), std::filesystem::path(path.toStdString()));
     QTRY_VERIFY(!pageShown(window));
     QTRY_COMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
-                                                  "nowDock", "selectionDock", "syncDock"}));
+                                                  "selectionDock", "syncDock"}));
     // The action goes to the page and back; docks that the user closed stay closed.
-    window.findChild<QDockWidget*>("nowDock")->close();
+    window.findChild<QDockWidget*>("controlsDock")->close();
     const QStringList docks = shownDocks(window);
-    QCOMPARE(docks.size(), 5);
+    QCOMPARE(docks.size(), 4);
     auto* action = window.findChild<QAction*>("startPageAction");
     action->trigger();
     QVERIFY(pageShown(window));
@@ -367,8 +367,8 @@ class TestStartPage : public QObject {
     QCoreApplication::processEvents();
     QCOMPARE(shownDocks(window), QStringList());
     QVERIFY(window.openRecording(path.toStdString()));
-    QTRY_COMPARE(shownDocks(window), QStringList({"controlsDock", "eventsDock", "findingsDock",
-                                                  "nowDock", "selectionDock"}));
+    QTRY_COMPARE(shownDocks(window),
+                 QStringList({"controlsDock", "eventsDock", "findingsDock", "selectionDock"}));
     QTRY_COMPARE(window.findChild<QDockWidget*>("controlsDock")->width(), 236);
   }
 

@@ -148,17 +148,17 @@ class TestWindowLayout : public QObject {
     const QTemporaryDir folder;
     OpenedFindings opened(record(folder, kWithOps), {1600, 1000});
     QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window, test::kWaitMs));
-    auto* now = opened.find<QDockWidget>("nowDock");
+    auto* controls = opened.find<QDockWidget>("controlsDock");
     auto* findings = opened.find<QDockWidget>("findingsDock");
-    QTRY_COMPARE(now->width(), 256);
-    now->close();
+    QTRY_COMPARE(controls->width(), 256);
+    controls->close();
     findings->setFloating(true);
     opened.window.addDockWidget(Qt::LeftDockWidgetArea, opened.find<QDockWidget>("selectionDock"));
     opened.find<QAction>("resetLayoutAction")->trigger();
-    QVERIFY(now->isVisible() && !findings->isFloating());
+    QVERIFY(controls->isVisible() && !findings->isFloating());
     QCOMPARE(opened.window.dockWidgetArea(opened.find<QDockWidget>("selectionDock")),
              Qt::RightDockWidgetArea);
-    QTRY_COMPARE(now->width(), 256);
+    QTRY_COMPARE(controls->width(), 256);
     QTRY_COMPARE(findings->width(), 328);
     QVERIFY(opened.find<QDockWidget>("syncDock")->isVisible());
     // In a small window the sync points stay a tab.
@@ -166,7 +166,7 @@ class TestWindowLayout : public QObject {
     QTRY_VERIFY(!opened.find<QDockWidget>("syncDock")->isVisible());
     opened.find<QAction>("resetLayoutAction")->trigger();
     QVERIFY(!opened.find<QDockWidget>("syncDock")->isVisible());
-    QTRY_COMPARE(now->width(), 236);
+    QTRY_COMPARE(controls->width(), 236);
   }
 
   void fitsASmallWindow_data() {
@@ -220,20 +220,20 @@ class TestWindowLayout : public QObject {
       auto* controls = opened.find<QDockWidget>("controlsDock");
       return opened.window.dockWidgetArea(controls) == Qt::LeftDockWidgetArea &&
              controls->isVisible() && controls->width() > 290 &&
-             opened.find<QDockWidget>("nowDock")->isHidden() &&
+             opened.find<QDockWidget>("selectionDock")->isHidden() &&
              opened.find<QDockWidget>("syncDock")->isVisible();
     };
     {
       OpenedFindings opened(path, {1600, 1000}, MainWindow::Settings::kOn);
       QVERIFY(opened.opened && QTest::qWaitForWindowExposed(&opened.window, test::kWaitMs));
       QTRY_COMPARE(opened.find<QDockWidget>("controlsDock")->width(), 256);
-      opened.find<QDockWidget>("nowDock")->close();
+      opened.find<QDockWidget>("selectionDock")->close();
       opened.window.resizeDocks({opened.find<QDockWidget>("controlsDock")}, {300}, Qt::Horizontal);
       QTRY_VERIFY(isUsers(opened));
       opened.window.resize(800, 600);
       QTRY_COMPARE(opened.window.dockWidgetArea(opened.find<QDockWidget>("controlsDock")),
                    Qt::RightDockWidgetArea);
-      QVERIFY(opened.find<QDockWidget>("nowDock")->isHidden());
+      QVERIFY(opened.find<QDockWidget>("selectionDock")->isHidden());
       opened.window.resize(1600, 1000);
       QTRY_VERIFY(isUsers(opened));
       opened.window.resize(800, 600);
@@ -248,7 +248,7 @@ class TestWindowLayout : public QObject {
     again.window.resize(1600, 1000);
     QTRY_VERIFY(isUsers(again));
     again.find<QAction>("resetLayoutAction")->trigger();
-    QTRY_VERIFY(again.find<QDockWidget>("nowDock")->isVisible());
+    QTRY_VERIFY(again.find<QDockWidget>("selectionDock")->isVisible());
     QTRY_COMPARE(again.find<QDockWidget>("controlsDock")->width(), 256);
   }
 

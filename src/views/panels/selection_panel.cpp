@@ -1,7 +1,9 @@
 #include "views/panels/selection_panel.h"
 
 #include <QAccessible>
+#include <QHelpEvent>
 #include <QPainter>
+#include <QToolTip>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -21,12 +23,18 @@ namespace {
 constexpr double kLeastShownShare = 0.0005;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
 constexpr int kWidePanel = 310;         ///< width in pixels from which captions are whole
-constexpr int kRoomy = 420;             ///< height in pixels from which the large layout fits
+constexpr int kRoomyFrom = 420;         ///< height in pixels from which the large layout fits
+constexpr double kKeyNumbers = 46;      ///< height of the key numbers
+constexpr double kShareHead = 34;       ///< height of the switch and the bar of the shares
+constexpr double kBottom = 6;
 
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
 }
 constexpr int kLeastGap = 8;
+constexpr double kRuleGap = 8;  ///< between the numbers and those of the machine
+constexpr double kLeastMs = 1e-9;
+constexpr QChar kNoNumber = u'\u2013';
 
 /// What the shares are of, in a panel of this width.
 QString unitText(int width) {
@@ -56,36 +64,44 @@ SelectionPanel::SelectionPanel(QWidget* parent) : QWidget(parent), switch_(new S
 }
 
 QString SelectionPanel::asText() const {
-  if (summary_.steps == 0) {
+  if (numbers_.summary.steps == 0) {
     return {};
   }
   const auto line = [](const QString& name, const QString& value) {
     return name + QLatin1Char('\t') + value;
   };
-  QStringList lines{line(selected_ ? tr("Selected range") : tr("Whole run"),
-                         tr("steps %1–%2, %3")
-                             .arg(summary_.firstStep)
-                             .arg(summary_.lastStep)
-                             .arg(QString::fromStdString(formatDuration(lengthNs_)))),
-                    line(tr("Step p50"), QString::fromStdString(formatMs(summary_.stepMsP50))),
-                    line(tr("Step p95"), QString::fromStdString(formatMs(summary_.stepMsP95)))};
-  for (const auto& [name, value, note] : rows()) {
-    lines << line(name, note.isEmpty() ? value : value + QLatin1Char(' ') + note);
+  const auto ms = [this](double value) {
+    return numbers_.fillsQueue ? QString(kNoNumber) : text(formatMs(value));
+  };
+  QStringList lines{line(headText(), stepsText()),
+                    line(tr("Step p50"), ms(numbers_.summary.stepMsP50)),
+                    line(tr("Step p95"), ms(numbers_.summary.stepMsP95))};
+  for (const Row& row : allRows()) {
+    lines << line(row.name, QStringLiteral("%1 %2").arg(row.value, row.note).trimmed());
   }
   if (!outsideHint_.isEmpty()) lines << outsideHint_;
   return lines.join(QLatin1Char('\n'));
 }
 
-void SelectionPanel::showSummary(const analysis::RunSummary& summary, const QString& rate,
-                                 std::int64_t lengthNs, bool selected, std::size_t settings) {
-  summary_ = summary;
-  settings_ = settings;
-  rate_ = rate;
-  selected_ = selected;
-  lengthNs_ = lengthNs;
+void SelectionPanel::showNumbers(SelectionNumbers numbers) {
+  numbers_ = std::move(numbers);
+  updateGeometry();
   placeSwitch();
   describe();
   update();
+}
+
+QString SelectionPanel::stepsText() const {
+  const analysis::RunSummary& s = numbers_.summary;
+  const QString steps = s.steps == 1 ? tr("step %1").arg(s.firstStep)
+                                     : tr("steps %1–%2").arg(s.firstStep).arg(s.lastStep);
+  return steps + QStringLiteral(", ") + text(formatDuration(numbers_.lengthNs));
+}
+
+/// The numbers of a run whose settings changed are a mixture.
+QString SelectionPanel::headText() const {
+  return numbers_.settings > 1 ? tr("%1, %2 settings").arg(numbers_.head).arg(numbers_.settings)
+                               : numbers_.head;
 }
 
 void SelectionPanel::setOutsideHint(const QString& hint) {
@@ -93,6 +109,7 @@ void SelectionPanel::setOutsideHint(const QString& hint) {
     return;
   }
   outsideHint_ = hint;
+  updateGeometry();
   describe();
   update();
 }
@@ -102,8 +119,8 @@ void SelectionPanel::describe() {
     return;
   }
   QStringList lines;
-  for (const auto& [name, value, note] : rows()) {
-    lines << QStringLiteral("%1: %2 %3").arg(name, value, note).trimmed();
+  for (const Row& row : allRows()) {
+    lines << QStringLiteral("%1: %2 %3").arg(row.name, row.value, row.note).trimmed();
   }
   if (!outsideHint_.isEmpty()) lines << outsideHint_;
   setAccessibleDescription(lines.join(QStringLiteral(", ")));
@@ -111,19 +128,23 @@ void SelectionPanel::describe() {
 
 void SelectionPanel::paintEvent(QPaintEvent*) {
   QPainter painter(this);
-  if (summary_.steps == 0) {
+  if (numbers_.summary.steps == 0) {
     painter.setFont(textFont(kText));
     painter.setPen(Theme::of(this).text3);
     painter.drawText(rect().adjusted(12, 12, -12, -12), Qt::AlignTop | Qt::TextWordWrap,
-                     selected_ ? tr("No whole step lies in the selected range")
-                               : tr("Numbers of the steps appear here. Drag in a pane or in the "
-                                    "ruler to select a range"));
+                     numbers_.none);
     return;
   }
   const double gap = measures().gap;
   double y = paintHead(painter, gap);
   y = paintKeyNumbers(painter, y + gap - 2);
-  y = paintRows(painter, y + gap);
+  y = paintRows(painter, y + gap, rows());
+  if (!numbers_.machine.empty()) {
+    painter.fillRect(
+        QRectF(kPanelInset, std::round(y + kRuleGap / 2), width() - 2 * kPanelInset, 1),
+        Theme::of(this).separator);
+    y = paintRows(painter, y + kRuleGap, numbers_.machine);
+  }
   y += gap - 2;
   showsDeviceTime() ? paintDeviceShare(painter, y) : paintPhases(painter, y);
 }
@@ -142,62 +163,115 @@ void SelectionPanel::resizeEvent(QResizeEvent* event) {
   placeSwitch();
 }
 
-double SelectionPanel::sharesTop() const {
+double SelectionPanel::rowsTop(const Measures& m) {
+  return m.gap + m.row + m.gap - 2 + kKeyNumbers + m.gap;
+}
+
+double SelectionPanel::sharesTop(const Measures& m) const {
+  const double machine = numbers_.machine.empty()
+                             ? 0
+                             : kRuleGap + static_cast<double>(numbers_.machine.size()) * m.row;
+  return rowsTop(m) + static_cast<double>(rows().size()) * m.row + machine + m.gap - 2;
+}
+
+double SelectionPanel::outsideMs() const {
+  const auto& phases = numbers_.summary.phaseMs;
+  return std::max(numbers_.summary.stepsMs - std::accumulate(phases.begin(), phases.end(), 0.0),
+                  0.0);
+}
+
+int SelectionPanel::shareRows() const {
+  const double total = std::max(numbers_.summary.stepsMs, kLeastMs);
+  const auto& phases = numbers_.summary.phaseMs;
+  return static_cast<int>(
+      std::count_if(phases.begin(), phases.end(),
+                    [total](double ms) { return ms >= kLeastShownShare * total; }) +
+      (outsideMs() / total >= kLeastOutside ? 1 : 0));
+}
+
+double SelectionPanel::contentHeight(const Measures& m) const {
+  double height = sharesTop(m) + kShareHead + shareRows() * m.phaseRow;
+  if (!outsideHint_.isEmpty()) {
+    const QFontMetrics metrics(textFont(kSmallText));
+    const int wide = width() - 2 * kPanelInset;
+    height += 4 + metrics.boundingRect(0, 0, wide, 1000, Qt::TextWordWrap, outsideHint_).height();
+  }
+  return height + kBottom;
+}
+
+QSize SelectionPanel::sizeHint() const {
+  return {328, static_cast<int>(contentHeight(kRoomy))};
+}
+
+QSize SelectionPanel::minimumSizeHint() const {
+  return {200, static_cast<int>(contentHeight(kDense))};
+}
+
+/// The tip of the row under the mouse.
+bool SelectionPanel::event(QEvent* event) {
+  if (event->type() != QEvent::ToolTip || numbers_.summary.steps == 0) {
+    return QWidget::event(event);
+  }
+  const auto* help = static_cast<QHelpEvent*>(event);
   const Measures m = measures();
-  const double keyNumbers = m.gap + m.row + m.gap - 2 + 46;
-  return keyNumbers + m.gap + static_cast<double>(rows().size()) * m.row + m.gap - 2;
+  const std::vector<Row> above = rows();
+  const auto rowAt = [&](double top, const std::vector<Row>& rows) {
+    const auto row = static_cast<std::ptrdiff_t>(std::floor((help->pos().y() - top) / m.row));
+    return row >= 0 && row < std::ssize(rows) ? rows[static_cast<std::size_t>(row)].tip : QString();
+  };
+  const double top = rowsTop(m);
+  QString tip = rowAt(top, above);
+  if (tip.isEmpty()) {
+    const double machineTop = top + static_cast<double>(above.size()) * m.row + kRuleGap;
+    tip = rowAt(machineTop, numbers_.machine);
+  }
+  tip.isEmpty() ? QToolTip::hideText() : QToolTip::showText(help->globalPos(), tip, this);
+  return true;
 }
 
 void SelectionPanel::placeSwitch() {
-  const auto& phases = summary_.phaseMs;
+  const auto& phases = numbers_.summary.phaseMs;
   const bool any = std::any_of(phases.begin(), phases.end(), [](double ms) { return ms > 0; });
-  switch_->setVisible(summary_.steps > 0 && any);
+  switch_->setVisible(numbers_.summary.steps > 0 && any);
   const QFontMetrics metrics(textFont(kSmallText));
   const int unit = std::max(metrics.horizontalAdvance(unitText(width())),
                             metrics.horizontalAdvance(estimateText(width())));
-  switch_->setGeometry(
-      static_cast<int>(kPanelInset), static_cast<int>(sharesTop()) - 1,
-      std::min(width() - static_cast<int>(2 * kPanelInset) - unit - kLeastGap, 220), 18);
+  switch_->setGeometry(static_cast<int>(kPanelInset), static_cast<int>(sharesTop(measures())) - 1,
+                       std::min(width() - 2 * kPanelInset - unit - kLeastGap, 220), 18);
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
-  return height() < kRoomy ? Measures{18, 16, 6} : Measures{22, 18, 10};
+  return height() < std::max(kRoomyFrom * 1.0, contentHeight(kRoomy)) ? kDense : kRoomy;
 }
 
 double SelectionPanel::paintHead(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().row);
-  const QString steps = summary_.steps == 1
-                            ? tr("step %1").arg(summary_.firstStep)
-                            : tr("steps %1–%2").arg(summary_.firstStep).arg(summary_.lastStep);
-  // The numbers of a run whose settings changed are a mixture.
-  QString name = selected_ ? tr("Selected range") : tr("Whole run");
-  if (settings_ > 1) {
-    name += tr(", %1 settings").arg(settings_);
-  }
-  painter.setFont(textFont(kText, true));
-  painter.setPen(theme.text1);
-  painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft, name);
+  const QString steps = stepsText();
   painter.setFont(textFont(kText));
   painter.setPen(theme.text2);
-  painter.drawText(
-      line, Qt::AlignVCenter | Qt::AlignRight,
-      steps + QStringLiteral(", ") + QString::fromStdString(formatDuration(lengthNs_)));
+  painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, steps);
+  const int left =
+      static_cast<int>(line.width()) - painter.fontMetrics().horizontalAdvance(steps) - kLeastGap;
+  painter.setFont(textFont(kText, true));
+  painter.setPen(theme.text1);
+  painter.drawText(line, Qt::AlignVCenter | Qt::AlignLeft,
+                   painter.fontMetrics().elidedText(headText(), Qt::ElideRight, left));
   return y + measures().row;
 }
 
 double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   double x = kPanelInset;
-  const std::pair<QString, double> numbers[] = {{tr("Step p50"), summary_.stepMsP50},
-                                                {tr("p95"), summary_.stepMsP95}};
+  const std::pair<QString, double> numbers[] = {{tr("Step p50"), numbers_.summary.stepMsP50},
+                                                {tr("p95"), numbers_.summary.stepMsP95}};
   for (const auto& [caption, ms] : numbers) {
     painter.setFont(textFont(kSmallText));
     painter.setPen(theme.text2);
     painter.drawText(QRectF(x, y + 6, 80, 14), Qt::AlignVCenter, caption);
     painter.setFont(textFont(kKeyText, true));
     painter.setPen(theme.text1);
-    const QString number = msNumber(ms);
+    const QString number = numbers_.fillsQueue ? QString(kNoNumber) : msNumber(ms);
     const double wide = painter.fontMetrics().horizontalAdvance(number);
     painter.drawText(QRectF(x, y + 20, wide + 2, 24), Qt::AlignVCenter, number);
     painter.setFont(textFont(kText));
@@ -206,18 +280,18 @@ double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
     x += std::max(wide + 40, 76.0);
   }
   const double left = std::max(x + 8, width() * 0.52);
-  paintHistogram(painter, QRectF(left, y, width() - kPanelInset - left, 46));
-  return y + 46;
+  paintHistogram(painter, QRectF(left, y, width() - kPanelInset - left, kKeyNumbers));
+  return y + kKeyNumbers;
 }
 
 void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const {
-  if (summary_.steps < 3 || rect.width() < 60) {
+  if (numbers_.summary.steps < 3 || numbers_.fillsQueue || rect.width() < 60) {
     return;
   }
   const Theme& theme = Theme::of(this);
-  const auto& bins = summary_.histogram.counts;
-  const double low = summary_.histogram.lowMs;
-  const double high = std::max(summary_.histogram.highMs, low + 1e-3);
+  const auto& bins = numbers_.summary.histogram.counts;
+  const double low = numbers_.summary.histogram.lowMs;
+  const double high = std::max(numbers_.summary.histogram.highMs, low + 1e-3);
   const auto fullest = static_cast<double>(*std::max_element(bins.begin(), bins.end()));
   const double floor = rect.bottom() - 13, tall = floor - rect.top(),
                wide = rect.width() / static_cast<double>(bins.size());
@@ -229,7 +303,7 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
     painter.fillRect(QRectF(x, floor - height, std::floor(wide) - 1, height), theme.neutralBar);
   }
   painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
-  for (const double ms : {summary_.stepMsP50, summary_.stepMsP95}) {
+  for (const double ms : {numbers_.summary.stepMsP50, numbers_.summary.stepMsP95}) {
     const double x = std::round(rect.left() + (ms - low) / (high - low) * (rect.width() - 1));
     painter.fillRect(QRectF(x, rect.top(), 1, tall), theme.text1);
   }
@@ -240,43 +314,80 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
   painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter, tr("%1 ms").arg(msNumber(high)));
 }
 
+SelectionPanel::Row SelectionPanel::rateRow() const {
+  const analysis::RunSummary& s = numbers_.summary;
+  if (numbers_.fillsQueue) {
+    return {tr("Throughput, mean"),
+            QString(kNoNumber),
+            {},
+            tr("Not yet: the first steps only fill the device's queue")};
+  }
+  QString tip = s.rateLeavesOutFirst
+                    ? tr("Of the steps after the run's first, which compiles and allocates")
+                    : QString();
+  if (!s.rateHasDrain) return {tr("Throughput, mean"), numbers_.rate, {}, tip};
+  if (!tip.isEmpty()) tip += QLatin1Char('\n');
+  tip +=
+      tr("After the last step the host waited for the device: this time is counted too, since "
+         "the steps' work was done only then");
+  return {tr("Throughput, with last wait"), numbers_.rate, {}, tip};
+}
+
 std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
   const auto share = [this](double ms) {
-    return summary_.stepsMs > 0 ? percentText(ms / summary_.stepsMs) : QString();
+    return numbers_.summary.stepsMs > 0 ? percentText(ms / numbers_.summary.stepsMs) : QString();
   };
   const auto bytes = [this](std::uint64_t b) {
-    return summary_.memoryCounted ? QString::fromStdString(formatBytes(b)) : tr("not counted");
+    return numbers_.summary.memoryCounted ? QString::fromStdString(formatBytes(b))
+                                          : tr("not counted");
   };
   QString driverNote;
-  if (summary_.memoryCounted && summary_.recommendedBytes > 0) {
-    driverNote = percentText(static_cast<double>(summary_.driverPeakBytes) /
-                             static_cast<double>(summary_.recommendedBytes));
+  if (numbers_.summary.memoryCounted && numbers_.summary.recommendedBytes > 0) {
+    driverNote = percentText(static_cast<double>(numbers_.summary.driverPeakBytes) /
+                             static_cast<double>(numbers_.summary.recommendedBytes));
   }
+  const QString driverTip =
+      driverNote.isEmpty() ? QString() : tr("The share is of the recommended max");
   std::vector<Row> rows = {
-      {tr("Throughput, mean"), rate_, {}},
-      {tr("Peak, current"), bytes(summary_.currentPeakBytes),
-       summary_.memoryCounted && !summary_.currentPeakExact ? tr("sampled") : QString()},
-      {tr("Peak, driver"), bytes(summary_.driverPeakBytes), driverNote}};
+      rateRow(),
+      {tr("Peak, current"),
+       bytes(numbers_.summary.currentPeakBytes),
+       numbers_.summary.memoryCounted && !numbers_.summary.currentPeakExact ? tr("sampled")
+                                                                            : QString(),
+       {}},
+      {tr("Peak, driver"), bytes(numbers_.summary.driverPeakBytes), driverNote, driverTip}};
   // What there was none of needs no row.
-  const std::pair<QString, double> waits[] = {{tr("In fallbacks"), summary_.fallbackMs},
-                                              {tr("In unplanned syncs"), summary_.unplannedSyncMs},
-                                              {tr("In planned syncs"), summary_.plannedSyncMs}};
+  const std::pair<QString, double> waits[] = {
+      {tr("In fallbacks"), numbers_.summary.fallbackMs},
+      {tr("In unplanned syncs"), numbers_.summary.unplannedSyncMs},
+      {tr("In planned syncs"), numbers_.summary.plannedSyncMs}};
   for (const auto& [name, ms] : waits) {
-    if (ms > 0) rows.push_back({name, share(ms), {}});
+    if (ms > 0) rows.push_back({name, share(ms), {}, {}});
   }
-  if (summary_.lossFirst && summary_.lossLast) {
-    const QString first = QString::number(*summary_.lossFirst, 'f', 3);
-    const QString last = QString::number(*summary_.lossLast, 'f', 3);
+  if (numbers_.summary.lossFirst && numbers_.summary.lossLast) {
+    const QString first = QString::number(*numbers_.summary.lossFirst, 'f', 3);
+    const QString last = QString::number(*numbers_.summary.lossLast, 'f', 3);
     rows.push_back(first == last
-                       ? Row{tr("Loss"), last, {}}
-                       : Row{tr("Loss, first to last"), tr("%1 → %2").arg(first, last), {}});
+                       ? Row{tr("Loss"), last, {}, {}}
+                       : Row{tr("Loss, first to last"), tr("%1 → %2").arg(first, last), {}, {}});
+  }
+  const bool isBelow = !numbers_.machine.empty();  // the last result, with the step it is of
+  if (numbers_.summary.heldOutAccuracy && !isBelow) {
+    const double percent = 100 * *numbers_.summary.heldOutAccuracy;
+    rows.push_back({tr("Held-out accuracy"), tr("%1 %").arg(percent, 0, 'f', 1), {}, {}});
   }
   return rows;
 }
 
-double SelectionPanel::paintRows(QPainter& painter, double y) const {
+std::vector<SelectionPanel::Row> SelectionPanel::allRows() const {
+  std::vector<Row> all = rows();
+  all.insert(all.end(), numbers_.machine.begin(), numbers_.machine.end());
+  return all;
+}
+
+double SelectionPanel::paintRows(QPainter& painter, double y, const std::vector<Row>& rows) const {
   const Theme& theme = Theme::of(this);
-  for (const auto& [name, value, note] : rows()) {
+  for (const auto& [name, value, note, tip] : rows) {
     const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().row);
     painter.setFont(textFont(kText));
     painter.setPen(theme.text2);
@@ -303,14 +414,15 @@ void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QColor& co
                    percentText(ms / total));
   painter.setPen(theme.text2);
   painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                   QString::number(ms / static_cast<double>(summary_.steps), 'f', 1));
+                   QString::number(ms / static_cast<double>(numbers_.summary.steps), 'f', 1));
 }
 
 void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const double inPhases = std::accumulate(summary_.phaseMs.begin(), summary_.phaseMs.end(), 0.0);
+  const double inPhases =
+      std::accumulate(numbers_.summary.phaseMs.begin(), numbers_.summary.phaseMs.end(), 0.0);
   // A script's loop does more than its phases.
-  const double outside = std::max(summary_.stepsMs - inPhases, 0.0);
+  const double outside = outsideMs();
   const double total = inPhases + outside;
   if (inPhases <= 0) {
     return;
@@ -323,7 +435,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   y += 19;
   double x = kPanelInset;
   for (const events::Phase phase : kPhases) {
-    const double part = summary_.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
+    const double part = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
     painter.fillRect(
         QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 10),
         theme.phase(phase));
@@ -333,7 +445,7 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
                    theme.neutralBar);
   y += 15;
   for (const events::Phase phase : kPhases) {
-    const double ms = summary_.phaseMs[static_cast<std::size_t>(phase)];
+    const double ms = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)];
     if (ms < kLeastShownShare * total) continue;
     paintPhaseRow(painter, y, theme.phase(phase), QString::fromUtf8(phaseName(phase).data()), ms,
                   total);
@@ -363,7 +475,7 @@ void SelectionPanel::paintDeviceShare(QPainter& painter, double y) const {
     return;
   }
   painter.drawText(QRectF(kPanelInset, y, wide, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   share.steps < summary_.steps
+                   share.steps < numbers_.summary.steps
                        ? tr("estimate, newest %1 steps, ms").arg(share.steps)
                        : estimateText(width()));
   y += 19;

@@ -1,27 +1,39 @@
 #pragma once
 
 #include <QWidget>
+#include <optional>
 #include <vector>
 
 #include "analysis/device/device_share.h"
 #include "analysis/run_summary.h"
+#include "models/machine_rows.h"
 
 namespace highwater::views {
 
 class ShareSwitch;
 
-/// A widget that shows a summary of the selected range, or of the whole run: step time with
-/// histogram, throughput, memory peaks, lost time, and the share of each phase.
+/// What a SelectionPanel shows.
+struct SelectionNumbers {
+  analysis::RunSummary summary;
+  QString head{};           ///< whose numbers they are: "Whole run", "Newest 50 steps"
+  QString none{};           ///< stands in place of the numbers where no step was summarized
+  QString rate{};           ///< the throughput
+  bool fillsQueue = false;  ///< too few steps for their time and throughput to say anything
+  std::int64_t lengthNs = 0;
+  std::size_t settings = 1;                   ///< how many different settings the steps had
+  std::vector<models::NotedValue> machine{};  ///< the machine now; empty unless the run is live
+};
+
+/// A widget that shows a summary of some steps, such as those of the selected range: step time with
+/// histogram, throughput, memory peaks, waits, the machine now, and the share of each phase.
 class SelectionPanel final : public QWidget {
   Q_OBJECT
 
  public:
   explicit SelectionPanel(QWidget* parent = nullptr);
 
-  /// Shows `summary`. `lengthNs` is the length of its range, in ns. `selected` tells whether it
-  /// covers a selected range or the whole run, `settings` how many settings its steps had.
-  void showSummary(const analysis::RunSummary& summary, const QString& rate, std::int64_t lengthNs,
-                   bool selected, std::size_t settings = 1);
+  /// Shows these numbers in place of those before.
+  void showNumbers(SelectionNumbers numbers);
 
   /// Sets what stands below the phases on the time outside of them; empty: nothing.
   void setOutsideHint(const QString& hint);
@@ -32,46 +44,53 @@ class SelectionPanel final : public QWidget {
   /// Sets the shares of device time, of the same range as the summary.
   void showDeviceShare(const analysis::DeviceShare& share);
 
-  [[nodiscard]] QSize sizeHint() const override { return {328, 462}; }
-  [[nodiscard]] QSize minimumSizeHint() const override { return {200, 364}; }
+  [[nodiscard]] QSize sizeHint() const override;
+  [[nodiscard]] QSize minimumSizeHint() const override;
 
  signals:
   /// The user has chosen shares of device time: call showDeviceShare().
   void deviceTimeChosen();
 
  protected:
+  bool event(QEvent* event) override;
   void paintEvent(QPaintEvent* event) override;
   void resizeEvent(QResizeEvent* event) override;
 
  private:
+  using Row = models::NotedValue;
   /// Heights in pixels, smaller if the panel is low.
   struct Measures {
     double row, phaseRow, gap;
   };
+  static constexpr Measures kDense{18, 16, 6}, kRoomy{22, 18, 10};
   [[nodiscard]] Measures measures() const;
-  struct Row {
-    QString name, value, note;  ///< the note qualifies the value: "exact"
-  };
   [[nodiscard]] std::vector<Row> rows() const;
+  [[nodiscard]] Row rateRow() const;
+  /// rows(), and those of the machine.
+  [[nodiscard]] std::vector<Row> allRows() const;
+  /// The height of all that is painted.
+  [[nodiscard]] double contentHeight(const Measures& m) const;
+  /// How many rows stand below the bar of phases.
+  [[nodiscard]] int shareRows() const;
+  [[nodiscard]] double outsideMs() const;
+  [[nodiscard]] QString stepsText() const;
+  [[nodiscard]] QString headText() const;
   /// Tells assistive technology what is painted, if any listens.
   void describe();
   double paintHead(QPainter& painter, double y) const;
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
-  double paintRows(QPainter& painter, double y) const;
+  double paintRows(QPainter& painter, double y, const std::vector<Row>& rows) const;
   void paintPhaseRow(QPainter& painter, double y, const QColor& color, const QString& name,
                      double ms, double total) const;
   void paintPhases(QPainter& painter, double y) const;
   void paintDeviceShare(QPainter& painter, double y) const;
-  /// The top of the shares, below all rows.
-  [[nodiscard]] double sharesTop() const;
+  /// The tops of the rows, and of the shares below them.
+  [[nodiscard]] static double rowsTop(const Measures& m);
+  [[nodiscard]] double sharesTop(const Measures& m) const;
   void placeSwitch();
 
-  analysis::RunSummary summary_;
-  QString rate_;  ///< the throughput
-  std::int64_t lengthNs_ = 0;
-  bool selected_ = false;
-  std::size_t settings_ = 1;
+  SelectionNumbers numbers_;
   QString outsideHint_;
   ShareSwitch* switch_;
   analysis::DeviceShare deviceShare_;

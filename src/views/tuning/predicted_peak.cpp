@@ -194,7 +194,7 @@ void PredictedPeak::showPrediction() {
       peak.basis != tuning::Basis::kMeasured
           ? predicted
           : tr("Of all steps at this setting: the most memory that the driver held, with "
-               "caches. Now shows what it holds at this moment"));
+               "caches. During a run Selection shows what it holds now"));
   const QString bounds =
       boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
   bounds_->setText(bounds);
