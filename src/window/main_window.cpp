@@ -35,6 +35,7 @@
 #include "window/bottom_tables.h"
 #include "window/dock_layout.h"
 #include "window/findings_dock.h"
+#include "window/focus_ring.h"
 #include "window/help_dialogs.h"
 #include "window/memory_budget.h"
 #include "window/op_read_back.h"
@@ -152,6 +153,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   connectRun();
   setAcceptDrops(true);
   QCoreApplication::instance()->installEventFilter(this);
+  new FocusRing(this);
   resize(settings_ == Settings::kOn ? firstSize(screen()->availableSize()) : kFullSize);
   restoreSettings();
   if (settings_ == Settings::kOn) {

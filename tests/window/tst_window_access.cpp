@@ -18,6 +18,7 @@
 #include "support/recording_file.h"
 #include "support/test_program.h"
 #include "window/main_window.h"
+#include "window/theme_choice.h"
 
 using namespace highwater;
 using window::MainWindow;
@@ -117,6 +118,68 @@ class TestWindowAccess : public QObject {
       }
     }
     QVERIFY2(unreached.isEmpty(), qPrintable("Tab does not reach:\n" + unreached.join('\n')));
+  }
+
+  void everyStopOfTabIsVisible_data() {
+    QTest::addColumn<bool>("page");
+    QTest::addColumn<bool>("dark");
+    for (const bool page : {true, false}) {
+      for (const bool dark : {true, false}) {
+        QTest::addRow("%s, %s", page ? "start page" : "recording", dark ? "dark" : "light")
+            << page << dark;
+      }
+    }
+  }
+  void everyStopOfTabIsVisible() {
+    QFETCH(bool, page);
+    QFETCH(bool, dark);
+    window::applyTheme(dark ? window::ThemeChoice::kDark : window::ThemeChoice::kLight);
+    const QTemporaryDir folder;
+    const QString path = test::recordIn(folder, "a.highwater",
+                                        test::makeSampleRun({.steps = 40, .opsFromStep = 11}));
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    if (!page) QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.show();
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::kWaitMs));
+    window.renderNow();
+    QApplication::processEvents();
+    std::set<QWidget*> reached;
+    QStringList unseen;
+    for (int i = 0; i < 200; ++i) {
+      QWidget* before = QApplication::focusWidget();
+      QTest::keyClick(before ? before : &window, Qt::Key_Tab);
+      QWidget* focus = QApplication::focusWidget();
+      QVERIFY(focus);
+      if (!reached.insert(focus).second) break;
+      const QRect around(focus->mapTo(&window, QPoint(-3, -3)), focus->size() + QSize(6, 6));
+      QApplication::processEvents();
+      const QImage with = window.grab(around).toImage();
+      focus->clearFocus();
+      QApplication::processEvents();
+      const QImage without = window.grab(around).toImage();
+      focus->setFocus(Qt::TabFocusReason);
+      if (with == without) unseen << describe(focus);
+    }
+    QVERIFY(reached.size() > 8);
+    QVERIFY2(unseen.isEmpty(), qPrintable("the focus cannot be seen:\n" + unseen.join('\n')));
+  }
+
+  void aClickLeavesNoRing() {
+    const QTemporaryDir folder;
+    const QString path = test::recordIn(folder, "a.highwater", test::makeSampleRun());
+    MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+    QVERIFY(window.openRecording(path.toStdString()).ok());
+    window.show();
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::kWaitMs));
+    auto* pane = window.findChild<QWidget*>(QStringLiteral("memoryPane"));
+    auto* next = window.findChild<QWidget*>(QStringLiteral("timelinePane"));
+    pane->setFocus(Qt::TabFocusReason);
+    const auto* ring = pane->findChild<QWidget*>(QStringLiteral("focusRing"));
+    QVERIFY(ring && ring->isVisible());
+    QCOMPARE(ring->size(), pane->size());
+    QTest::mouseClick(next, Qt::LeftButton, {}, QPoint(300, 40));
+    QVERIFY(next->hasFocus());
+    QVERIFY(!window.findChild<QWidget*>(QStringLiteral("focusRing")));
   }
 
   void everyClickableThingIsNamed() {
