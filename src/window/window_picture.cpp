@@ -125,12 +125,12 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   QApplication::processEvents();
   if (auto shown = showRange(window, options.range); !shown) return shown.error();
   window.renderNow();
-  // The map of a picture shows the best model, which another thread may still be fitting.
+  // A picture shows what the best model says, which another thread may still be fitting.
   QElapsedTimer waited;
   waited.start();
   do {
     QApplication::processEvents();
-  } while (options.tuning && window.tuning().isFitting() && waited.elapsed() < kMostFitMs &&
+  } while (window.tuning().isFitting() && waited.elapsed() < kMostFitMs &&
            (QThread::msleep(1), true));
   window.renderNow();
   QImage picture = window.grab().toImage();

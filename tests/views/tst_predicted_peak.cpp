@@ -1,4 +1,5 @@
 // What the sliders say of a setting before it is applied.
+#include <QClipboard>
 #include <QLabel>
 #include <QSlider>
 #include <QSpinBox>
@@ -9,11 +10,13 @@
 #include "support/sample_run.h"
 #include "support/test_program.h"
 #include "views/panels/controls_panel.h"
+#include "views/panels/key_value_view.h"
 #include "views/panels/stop_slider.h"
 
 using namespace highwater;
 using models::TuningState;
 using views::ControlsPanel;
+using views::KeyValueView;
 using views::StopSlider;
 
 class TestPredictedPeak : public QObject {
@@ -100,7 +103,7 @@ class TestPredictedPeak : public QObject {
     panel_->setKnobs({16, 64, 10});
     QVERIFY(state_->model() && state_->model()->held());
     QVERIFY(state_->model()->driver({16, 64}).bytes >= 6 * kGiB);
-    QVERIFY2(label("predictedAfresh").contains("a fresh process: about"),
+    QVERIFY2(label("predictedAfresh").contains("A fresh process: about"),
              qPrintable(label("predictedAfresh")));
     const QString bounds = label("predictedBounds");
     QVERIFY2(bounds.contains(" to "), qPrintable(bounds));
@@ -148,11 +151,51 @@ class TestPredictedPeak : public QObject {
     panel_->setKnobs({16, 64, 10});
     QVERIFY(state_->model());
     QCOMPARE(state_->model()->limits().recommendedBytes, std::uint64_t{0});
-    QVERIFY(label("predictionWarning").contains("limits of this device are not known"));
+    QVERIFY(label("predictionWarning").contains("Limits unknown"));
     QVERIFY(!label("predictedBytes").isEmpty());
     QVERIFY(!batch()->safeUpTo());
     const auto* reserve = panel_->findChild<QSpinBox*>(QStringLiteral("reserveSpin"));
     QVERIFY(!reserve->isVisibleTo(panel_.get()));
+  }
+
+  /// Requests of recorded ops may allow less than the formula: its number is not shown meanwhile.
+  void noSafeBatchIsNamedBeforeTheModelIsComplete() {
+    test::forEachMessage(test::makeSampleRun({.opsFromStep = 20}),
+                         [&](const Message& each) { store_.apply(each); });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    panel_->setKnobs({16, 64, 10});
+    QVERIFY(QTest::qWaitForWindowActive(panel_.get(), test::kWaitMs));
+    auto* table = panel_->findChild<KeyValueView*>();
+    const auto rows = [table] {
+      table->setFocus();
+      QTest::keyClick(table, Qt::Key_C, Qt::ControlModifier);
+      return QGuiApplication::clipboard()->text();
+    };
+    QVERIFY(state_->isFitting());
+    QCOMPARE(rows(), QStringLiteral("Safe batch\tcomputing…\nSafe length\tcomputing…"));
+    QTRY_VERIFY_WITH_TIMEOUT(!state_->isFitting(), test::kWaitMs);
+    QVERIFY2(rows().contains(" at 64\n"), qPrintable(rows()));
+  }
+
+  /// A warning moves nothing that is below it.
+  void whatIsBelowKeepsItsPlace() {
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) { store_.apply(each); });
+    panel_->showRun(*store_.run());
+    state_->refresh();
+    panel_->setKnobs({16, 64, 10});
+    const auto* table = panel_->findChild<KeyValueView*>();
+    QTRY_COMPARE(table->height(), table->sizeHint().height());
+    const auto* below = panel_->findChild<QWidget*>(QStringLiteral("lossEverySpin"));
+    const int top = below->mapTo(panel_.get(), QPoint(0, 0)).y();
+    bool warned = false;
+    for (int stop = batch()->minimum(); stop <= batch()->maximum(); ++stop) {
+      batch()->setValue(stop);
+      QApplication::processEvents();
+      warned = warned || !label("predictionWarning").isEmpty();
+      QCOMPARE(below->mapTo(panel_.get(), QPoint(0, 0)).y(), top);
+    }
+    QVERIFY(warned);
   }
 
   void nothingIsSafeForLongWhereMemoryGrows() {
@@ -162,7 +205,7 @@ class TestPredictedPeak : public QObject {
     panel_->setKnobs({16, 64, 10});
     QCOMPARE(label("predictionWarning"), QString());
     state_->setMemoryGrows(true);
-    QCOMPARE(label("predictionWarning"), QString("Memory grows: a longer run takes more"));
+    QCOMPARE(label("predictionWarning"), QString("Memory grows: later it takes more"));
     state_->setMemoryGrows(false);
     QCOMPARE(label("predictionWarning"), QString());
   }

@@ -11,6 +11,7 @@
 
 #include "models/qt_text.h"
 #include "models/tuning_state.h"
+#include "views/panels/cut_label.h"
 #include "views/panels/key_value_view.h"
 #include "views/panels/wheel_guard.h"
 #include "views/panes/paint.h"
@@ -96,7 +97,7 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
     made->setProperty("kind", kind);
     return made;
   };
-  title_ = label(tr("Driver peak, predicted"), "quiet");
+  title_ = label(tr("Driver peak of steps"), "quiet");
   bounds_ = label({}, "quiet");
   bounds_->setObjectName(QStringLiteral("predictedBounds"));
   bounds_->setToolTip(tr("The bounds of the prediction, with 95 % confidence"));
@@ -104,12 +105,19 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   peak_->setObjectName(QStringLiteral("predictedBytes"));
   peak_->setFont(textFont(kPeakText, true));
   of_ = label({}, "quiet");
-  warning_ = label({}, "problem");
+  warning_ = new CutLabel(this);
+  warning_->setTextFormat(Qt::PlainText);
+  warning_->setProperty("kind", "problem");
   warning_->setObjectName(QStringLiteral("predictionWarning"));
-  warning_->setWordWrap(true);
   afresh_ = label({}, "quiet");
   afresh_->setObjectName(QStringLiteral("predictedAfresh"));
-  afresh_->setWordWrap(true);
+  // What is below keeps its place when there is a warning.
+  warningLine_ = new QWidget(this);
+  warningLine_->setMinimumHeight(fontMetrics().lineSpacing());
+  auto* warningColumn = new QVBoxLayout(warningLine_);
+  warningColumn->setContentsMargins(0, 0, 0, 0);
+  warningColumn->addWidget(afresh_);
+  warningColumn->addWidget(warning_);
   bar_ = new Bar(this);
   auto* table = new KeyValueView(&rows_, this);
   table->setFlush();
@@ -143,8 +151,7 @@ PredictedPeak::PredictedPeak(models::TuningState* state, QWidget* parent)
   line({peak_, of_}, nullptr);
   column->addWidget(bar_);
   line({bounds_}, nullptr);
-  column->addWidget(afresh_);
-  column->addWidget(warning_);
+  column->addWidget(warningLine_);
   column->addWidget(table_);
   reserveRow_ = new QWidget(this);
   auto* reserveLine = new QHBoxLayout(reserveRow_);
@@ -168,7 +175,9 @@ void PredictedPeak::showPrediction() {
   const tuning::Setting chosen = state_->chosen();
   const bool known = model && chosen.batch > 0;
   const bool limited = known && model->limits().recommendedBytes > 0;
-  for (QWidget* each : {peak_, of_, bounds_, afresh_}) each->setVisible(known);
+  const bool provisional = state_->isFitting() && !(model && model->confidence().fromRequests);
+  for (QWidget* each : {peak_, of_, bounds_}) each->setVisible(known);
+  afresh_->setVisible(false);
   for (QWidget* each : {static_cast<QWidget*>(bar_), table_, reserveRow_}) {
     each->setVisible(limited);
   }
@@ -185,8 +194,6 @@ void PredictedPeak::showPrediction() {
   const QString sentence = text(model->sentence(chosen));
   setAccessibleDescription(sentence);
   setToolTip(sentence + QLatin1Char('\n') + text(model->confidence().text));
-  title_->setText(peak.basis == tuning::Basis::kMeasured ? tr("Driver peak, measured")
-                                                         : tr("Driver peak, predicted"));
   const QString predicted = model->held()
                                 ? tr("Of the process that trains, with the cache that it holds now")
                                 : tr("Of a fresh process that trains at this setting");
@@ -194,20 +201,21 @@ void PredictedPeak::showPrediction() {
       peak.basis != tuning::Basis::kMeasured
           ? predicted
           : tr("Of all steps at this setting: the most memory that the driver held, with "
-               "caches. During a run Selection shows what it holds now"));
+               "caches. Selection counts evaluations too, and shows what it holds now"));
   const QString bounds =
       boundsText(static_cast<double>(peak.lower), static_cast<double>(peak.upper));
-  bounds_->setText(bounds);
-  bounds_->setVisible(peak.basis != tuning::Basis::kMeasured);
+  const bool measured = peak.basis == tuning::Basis::kMeasured;
+  bounds_->setText(measured      ? tr("measured")
+                   : provisional ? tr("estimate, %1").arg(bounds)
+                                 : tr("predicted, %1").arg(bounds));
   const std::uint64_t afreshBytes = model->driverAfresh(chosen).bytes;
   const QString afresh = bytesText(static_cast<double>(afreshBytes));
   const bool cacheMatters = model->held() && afreshBytes < peak.bytes &&
                             afresh != bytesText(static_cast<double>(peak.bytes));
-  afresh_->setText(tr("With the cache that is held now; a fresh process: about %1").arg(afresh));
+  afresh_->setText(tr("A fresh process: about %1").arg(afresh));
   afresh_->setToolTip(
-      tr("Driver memory does not shrink before the cache is emptied: blocks that no "
-         "longer fit stay in it"));
-  afresh_->setVisible(cacheMatters);
+      tr("The peak counts the cache that is held now. Driver memory does not shrink before the "
+         "cache is emptied: blocks that no longer fit stay in it"));
   peak_->setText(bytesText(static_cast<double>(peak.bytes)));
   of_->setText(limited ? tr("of %1").arg(bytesText(static_cast<double>(limits.recommendedBytes)))
                        : QString());
@@ -218,24 +226,26 @@ void PredictedPeak::showPrediction() {
   if (limited && headroom != Headroom::kSafe) {
     warning = text(tuning::headroomName(headroom));
     warning[0] = warning[0].toUpper();
-    if (headroom == Headroom::kAboveHighWatermark) warning += tr(": it would run out of memory");
+    if (headroom == Headroom::kAboveHighWatermark) warning = tr("Would run out of memory");
   } else if (limited && worst != Headroom::kSafe) {
-    warning = tr("At worst %1").arg(text(tuning::headroomName(worst)));
+    warning = tr("Maybe %1").arg(text(tuning::headroomName(worst)));
   } else if (limited && state_->memoryGrows()) {
-    warning = tr("Memory grows: a longer run takes more");
+    warning = tr("Memory grows: later it takes more");
   }
   if (!limited) {
-    warning = tr("The memory limits of this device are not known: no setting can be called safe");
+    warning = tr("Limits unknown: nothing is called safe");
   }
   warning_->setProperty("kind", limited ? "problem" : "note");
   warning_->style()->unpolish(warning_);
   warning_->style()->polish(warning_);
   warning_->setText(warning);
   warning_->setVisible(!warning.isEmpty());
-  if (limited) showSafe();
+  afresh_->setVisible(cacheMatters && warning.isEmpty());
+  if (limited) showSafe(provisional);
 }
 
-void PredictedPeak::showSafe() {
+/// `provisional`: a better model is on its way, and may allow less.
+void PredictedPeak::showSafe(bool provisional) {
   const tuning::Setting chosen = state_->chosen();
   const bool isSequence = chosen.length > 1;
   const auto value = [isSequence](const std::optional<std::uint32_t>& safe, std::uint32_t most,
@@ -249,6 +259,12 @@ void PredictedPeak::showSafe() {
       "By the upper 95 % bound of driver memory, with the reserve under the recommended maximum. "
       "≥: as far as the slider goes");
   std::vector<models::ValueRows::Row> rows;
+  if (provisional) {
+    const QString wait = tr("Being computed from the recorded ops");
+    rows.push_back({tr("Safe batch"), tr("computing…"), wait});
+    if (isSequence) rows.push_back({tr("Safe length"), tr("computing…"), wait});
+    return rows_.setRows(std::move(rows));
+  }
   const auto batch = state_->largestSafeBatch(chosen.length);
   const auto emptied = batch ? std::nullopt : state_->largestSafeBatchEmptied(chosen.length);
   rows.push_back(

@@ -26,10 +26,11 @@ class PredictedPeak final : public QWidget {
   class Bar;
 
   void showPrediction();
-  void showSafe();
+  void showSafe(bool provisional);
 
   models::TuningState* state_;
   QLabel *title_, *bounds_, *peak_, *of_, *afresh_, *warning_;
+  QWidget* warningLine_;  ///< the warning, or what a fresh process takes
   Bar* bar_;
   models::ValueRows rows_;
   QWidget* table_;
