@@ -10,27 +10,34 @@ namespace highwater::views {
 
 ChosenRow::ChosenRow(QWidget* parent)
     : QWidget(parent),
-      text_(new QLabel(this)),
+      inUse_(new QLabel(this)),
       apply_(linkButton(tr("Apply"), "applyChosenButton", this)) {
   setObjectName(QStringLiteral("chosenRow"));
-  text_->setObjectName(QStringLiteral("chosenText"));
-  text_->setTextFormat(Qt::PlainText);
-  text_->setProperty("kind", "quiet");
-  apply_->setToolTip(tr("Use the chosen value from the next step (Enter)"));
+  inUse_->setObjectName(QStringLiteral("inUseText"));
+  inUse_->setTextFormat(Qt::PlainText);
+  inUse_->setProperty("kind", "quiet");
   auto* row = new QHBoxLayout(this);
   row->setContentsMargins(0, 0, 0, 0);
-  row->setSpacing(4);
-  row->addWidget(text_);
-  row->addStretch(1);
+  row->setSpacing(0);
+  row->addWidget(inUse_);
   row->addWidget(apply_);
   connect(apply_, &QToolButton::clicked, this, &ChosenRow::applied);
   hide();
 }
 
-void ChosenRow::showValue(const QString& value, bool requested) {
-  text_->setText(requested ? tr("%1 from the next step").arg(value) : tr("%1 chosen").arg(value));
-  apply_->setVisible(!requested);
+void ChosenRow::showChosen(const QString& value) {
+  inUse_->hide();
   apply_->setAccessibleName(tr("Apply %1").arg(value));
+  apply_->setToolTip(tr("Use %1 from the next step (Enter)").arg(value));
+  apply_->show();
+  show();
+}
+
+void ChosenRow::showRequested(const QString& inUse, const QString& tip) {
+  apply_->hide();
+  inUse_->setText(tr("%1 in use").arg(inUse));
+  inUse_->setToolTip(tip);
+  inUse_->show();
   show();
 }
 

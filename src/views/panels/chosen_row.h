@@ -7,16 +7,19 @@ class QToolButton;
 
 namespace highwater::views {
 
-/// The line under a control whose value is not in use: "56 chosen" with Apply, or "56 from the next
-/// step" once it was requested. Hidden while they are the same.
+/// Stands beside a control whose value is not in use: Apply, or "16 in use" once the value was
+/// requested. Hidden while they are the same. It is no higher than the control, so that nothing
+/// below moves under the mouse.
 class ChosenRow final : public QWidget {
   Q_OBJECT
 
  public:
   explicit ChosenRow(QWidget* parent = nullptr);
 
-  /// `requested`: the value is on its way, there is nothing to press.
-  void showValue(const QString& value, bool requested);
+  /// The value is chosen, and waits for Apply.
+  void showChosen(const QString& value);
+  /// A value was requested; `inUse` is the one before it. `tip` says when that changes.
+  void showRequested(const QString& inUse, const QString& tip);
   void clear();
 
  signals:
@@ -24,7 +27,7 @@ class ChosenRow final : public QWidget {
   void applied();
 
  private:
-  QLabel* text_;
+  QLabel* inUse_;
   QToolButton* apply_;
 };
 

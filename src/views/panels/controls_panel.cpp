@@ -69,8 +69,8 @@ ControlsPanel::ControlsPanel(QWidget* parent)
            sequenceStops(kDefaultMaxSequence));
   bind(ui_->batchSlider, ui_->batchSpin, &batchStops_);
   bind(ui_->sequenceSlider, ui_->sequenceSpin, &sequenceStops_);
-  batchChosen_ = addChosenRow(ui_->batchSlider);
-  sequenceChosen_ = addChosenRow(ui_->sequenceSlider);
+  batchChosen_ = addChosenRow(ui_->batchSpin);
+  sequenceChosen_ = addChosenRow(ui_->sequenceSpin);
   addFields();
   restart_ = new RestartControls(this);
   auto* column = static_cast<QVBoxLayout*>(layout());
@@ -151,14 +151,11 @@ std::vector<QWidget*> ControlsPanel::controls() const {
 ChosenRow* ControlsPanel::addChosenRow(QWidget* control) {
   auto* row = new ChosenRow(this);
   connect(row, &ChosenRow::applied, this, &ControlsPanel::commit);
-  // A slider stands in the column itself, a field in a line of it.
-  auto* column = static_cast<QVBoxLayout*>(layout());
-  int at = column->indexOf(control);
-  for (int i = 0; at < 0 && i < column->count(); ++i) {
-    const QLayout* line = column->itemAt(i)->layout();
-    if (line != nullptr && line->indexOf(control) >= 0) at = i;
+  for (int i = 0; i < layout()->count(); ++i) {
+    auto* line = qobject_cast<QHBoxLayout*>(layout()->itemAt(i)->layout());
+    const int at = line != nullptr ? line->indexOf(control) : -1;
+    if (at >= 0) line->insertWidget(at, row);
   }
-  column->insertWidget(at + 1, row);
   return row;
 }
 
@@ -303,9 +300,17 @@ void ControlsPanel::showChosen() {
     const bool requested = waitsAt_ && !waitsForApply_;
     // A value on its way for less than a step would only flicker.
     const bool said = differs(knob) && (waitsForApply_ || requested || sliderHeld());
-    said ? row->showValue(words.arg(QString::fromStdString(knobText(knob, knob.value(now)))),
-                          requested)
-         : row->clear();
+    const auto say = [&](double value) {
+      return words.arg(QString::fromStdString(knobText(knob, value)));
+    };
+    if (!said) {
+      row->clear();
+    } else if (requested) {
+      row->showRequested(say(knob.value(effective_)),
+                         tr("%1 from the next step").arg(say(knob.value(now))));
+    } else {
+      row->showChosen(say(knob.value(now)));
+    }
   };
   const auto showSlider = [&](ChosenRow* row, StopSlider* slider, const std::vector<int>& stops,
                               events::MarkerKind kind) {
@@ -320,7 +325,7 @@ void ControlsPanel::showChosen() {
   for (const Field& field : fields_) {
     if (field.chosen == nullptr) continue;
     const bool isLoss = field.knob->kind == events::MarkerKind::LossInterval;
-    show(field.chosen, *field.knob, isLoss ? tr("every %1 steps") : QStringLiteral("%1"));
+    show(field.chosen, *field.knob, isLoss ? tr("every %1") : QStringLiteral("%1"));
   }
   showEffectiveBatch(now);
 }

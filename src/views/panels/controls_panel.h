@@ -92,6 +92,7 @@ class ControlsPanel final : public QWidget {
                 Read read, Write write);
   [[nodiscard]] std::vector<QWidget*> controls() const;
   /// Makes the line under `control` that tells a chosen value from the one in use.
+  /// Stands in the line of the control, before it.
   ChosenRow* addChosenRow(QWidget* control);
   /// Shows which values are not in use yet.
   void showChosen();

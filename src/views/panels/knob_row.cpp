@@ -74,13 +74,13 @@ KnobRow::KnobRow(const ScriptKnob& knob, QWidget* parent)
   knob.kind == KnobKind::kChoice ? makeList() : makeField();
   QWidget* input = list_ ? static_cast<QWidget*>(list_) : field_;
   name->setBuddy(input);
+  line->addWidget(chosenRow_);
   line->addWidget(input);
   column->addLayout(line);
   if (field_ && isBounded(knob)) {
     makeSlider();
     column->addWidget(slider_);
   }
-  column->addWidget(chosenRow_);
   connect(chosenRow_, &ChosenRow::applied, this, &KnobRow::apply);
   note_->setTextFormat(Qt::PlainText);
   note_->setWordWrap(true);
@@ -187,7 +187,14 @@ void KnobRow::showChosen() {
   if (slider_) {
     slider_->setInUse(differs ? std::optional(positionOf(knob_.value)) : std::nullopt);
   }
-  differs ? chosenRow_->showValue(qtext(valueText(knob_, *chosen_)), false) : chosenRow_->clear();
+  if (differs) {
+    chosenRow_->showChosen(qtext(valueText(knob_, *chosen_)));
+  } else if (asked_) {
+    const QString inUse = qtext(valueText(knob_, knob_.value));
+    chosenRow_->showRequested(inUse, tr("%1 is in use until the script asks again").arg(inUse));
+  } else {
+    chosenRow_->clear();
+  }
 }
 
 void KnobRow::enter() {
@@ -207,13 +214,14 @@ void KnobRow::enter() {
 
 void KnobRow::request(double value) {
   chosen_.reset();
-  showChosen();
   put(value);
-  if (value == asked_.value_or(knob_.value)) return;
-  asked_ = value;
-  say(tr("%1 is in use until the script asks again").arg(qtext(valueText(knob_, knob_.value))),
-      false);
-  emit changeRequested(value);
+  const bool isNew = value != asked_.value_or(knob_.value);
+  if (isNew) {
+    asked_ = value;
+    say(qtext(knob_.warning), false);
+  }
+  showChosen();
+  if (isNew) emit changeRequested(value);
 }
 
 void KnobRow::showKnob(const ScriptKnob& knob) {
@@ -223,7 +231,8 @@ void KnobRow::showKnob(const ScriptKnob& knob) {
   if (asked_ && !isTaken) return;  // an earlier request; the last one is on its way
   asked_.reset();
   say(qtext(knob_.warning), false);
-  if (chosen_) return showChosen();
+  showChosen();
+  if (chosen_) return;
   if (!slider_ || !slider_->isSliderDown()) put(knob.value);
 }
 
