@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <QDir>
 #include <QFileInfo>
 #include <QProcessEnvironment>
+#include <QRegularExpression>
 #include <QStandardPaths>
 #include <array>
 #include <cerrno>
@@ -160,6 +162,25 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
          "with -I, -E or -S, and where PYTHONPATH is changed";
 }
 
+/// The file that a Python interpreter is told to run, as in "python -u train.py"; empty where the
+/// command runs something else, or has options that are not known here.
+QString pythonFileOf(const QStringList& command) {
+  static const QRegularExpression python(QStringLiteral("^python[0-9.]*(\\.exe)?$"));
+  if (!python.match(QFileInfo(command.value(0)).fileName()).hasMatch()) return {};
+  static const QRegularExpression flags(QStringLiteral("^-[bBdEiIOPqRsSuvx]+$"));
+  for (qsizetype i = 1; i < command.size(); ++i) {
+    const QString& each = command[i];
+    if (each == QLatin1String("-W") || each == QLatin1String("-X")) {
+      ++i;
+    } else if (!each.startsWith(QLatin1Char('-'))) {
+      return each;
+    } else if (!flags.match(each).hasMatch()) {
+      return {};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 QString programText(const QStringList& command) {
@@ -255,6 +276,12 @@ Result<void> checkScript(const ScriptOptions& options) {
   }
   if (!options.workingFolder.isEmpty() && !QFileInfo(options.workingFolder).isDir()) {
     return Error{ErrorCode::kNotFound, "there is no folder " + options.workingFolder.toStdString()};
+  }
+  const QDir folder(options.workingFolder.isEmpty() ? QDir::currentPath() : options.workingFolder);
+  const QString file = pythonFileOf(options.command);
+  if (!file.isEmpty() && !QFileInfo::exists(folder.filePath(file))) {
+    return Error{ErrorCode::kNotFound, "there is no file " + file.toStdString() + " in " +
+                                           folder.absolutePath().toStdString()};
   }
   return {};
 }

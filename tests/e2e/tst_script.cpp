@@ -313,6 +313,14 @@ for step in range(10):
     QVERIFY(!QFile::exists(none));
   }
 
+  void namesAFileThatIsNotThere() {
+    const QString none = folder_.filePath("none.highwater");
+    const Outcome refused =
+        runHighwater({"run", "--record", none, "--", kPython, "-u", "-W", "ignore", "nosuch.py"});
+    QCOMPARE(refused.exitCode, 2);
+    QVERIFY2(refused.err.contains("there is no file nosuch.py in "), qPrintable(refused.err));
+  }
+
   void endsBeforeTheProgramWhereALimitIsWrong() {
     const QString file = folder_.filePath("limit.highwater"),
                   began = folder_.filePath("limit began");

@@ -30,6 +30,12 @@ class TestTimeAxis : public QObject {
     }
   }
 
+  void anEmptyRunShowsSeconds() {
+    TimeAxis axis;
+    axis.fit();
+    QCOMPARE(axis.visible().endNs, TimeAxis::kDefaultNs);
+  }
+
   void ticksAreRoundAndFarEnoughApart_data() {
     QTest::addColumn<qint64>("spanNs");
     QTest::addColumn<qint64>("majorNs");

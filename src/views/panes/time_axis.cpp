@@ -105,6 +105,10 @@ void TimeAxis::endFollowing() {
 void TimeAxis::fit() {
   lengthChosen_ = true;
   setFollows(false);
+  // Of a run that ended before its first moment the ruler would count microseconds.
+  if (extent_.endNs == extent_.beginNs) {
+    return show({extent_.beginNs, extent_.beginNs + kDefaultNs});
+  }
   const std::int64_t length = std::max(extent_.endNs - extent_.beginNs, kShortestNs);
   const auto ahead = static_cast<std::int64_t>(static_cast<double>(length) * kAheadShare / 2);
   show({extent_.beginNs, extent_.endNs + std::max(ahead, kShortestNs)});
