@@ -211,8 +211,7 @@ void MainWindow::connectActions() {
   on(actions_->keys, [this] { showKeysDialog(this); });
   on(actions_->about, [this] { showAboutDialog(this, run_.store()); });
   connect(actions_, &WindowActions::levelChosen, this, [this](events::ProbeLevel level, int steps) {
-    run_.setProbeLevel({level, static_cast<std::uint32_t>(steps)});
-    showLevel();
+    setLevel({level, static_cast<std::uint32_t>(steps)});
   });
   connect(actions_, &WindowActions::opStepsAsked, this, &MainWindow::askOpSteps);
   connect(docks_, &WindowDocks::acceptRequested, this, &MainWindow::acceptFallback);
@@ -580,9 +579,21 @@ void MainWindow::showWorkload(const RunDescription& run) {
 
 void MainWindow::askOpSteps() {
   askForSteps(this, WindowActions::kOpSteps, [this](int steps) {
-    run_.setProbeLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
-    showLevel();
+    setLevel({events::ProbeLevel::Ops, static_cast<std::uint32_t>(steps)});
   });
+}
+
+/// A run that is starting takes no commands: the level of its first steps is set when it trains.
+void MainWindow::setLevel(const SetProbeLevel& level) {
+  const bool starts = run_.live() && run_.state() == session::Session::State::kStarting;
+  if (starts) {
+    levelAtStart_ = level;
+    docks_->log().append(tr("Every op of the first %1 steps will be recorded").arg(level.steps),
+                         models::LogModel::Kind::kMarker);
+  } else {
+    run_.setProbeLevel(level);
+  }
+  showLevel();
 }
 
 void MainWindow::acceptFallback(const QString& op) {

@@ -172,6 +172,7 @@ class MainWindow final : public QMainWindow {
   /// Shows in the tool bar how long the run is by now.
   void showRecordedTime();
   void askOpSteps();
+  void setLevel(const SetProbeLevel& level);
   void acceptFallback(const QString& op);
   void showAnswer(const CommandAnswer& answer);
   void keepAcceptance(const QString& op, bool accepted, const QString& reason);
@@ -228,9 +229,10 @@ class MainWindow final : public QMainWindow {
   bool asksBeforeClosing_ = true;
   Page page_ = Page::kRun;
   View view_ = View::kTimeline;
-  QStringList fromDesktop_;      ///< files that are handed over and not opened yet
-  bool wantsWorstPage_ = false;  ///< when findings and tables are complete
-  bool runShown_ = false;        ///< the controls show the run's description
+  QStringList fromDesktop_;                    ///< files that are handed over and not opened yet
+  bool wantsWorstPage_ = false;                ///< when findings and tables are complete
+  std::optional<SetProbeLevel> levelAtStart_;  ///< chosen while the run was starting
+  bool runShown_ = false;                      ///< the controls show the run's description
 };
 
 }  // namespace highwater::window

@@ -57,6 +57,11 @@ void MainWindow::updateState() {
   const bool live = run_.live();
   const bool training = state == Session::State::kRunning || state == Session::State::kPaused;
   const analysis::LiveStore& store = run_.store();
+  if (state != Session::State::kStarting) {
+    if (const auto level = std::exchange(levelAtStart_, std::nullopt); level && training) {
+      run_.setProbeLevel(*level);
+    }
+  }
   // How a script was started is not in its recording.
   actions_->run->setEnabled(!live && (run_.script() || !store.ownScript() ||
                                       (page_ == Page::kStartWithSample || runsPagesScript())));
@@ -143,7 +148,8 @@ void MainWindow::showLevel() {
                           : run_.options().probeLevel.value_or(events::ProbeLevel::Monitor);
     level = level == events::ProbeLevel::None ? events::ProbeLevel::Monitor : level;
   }
-  actions_->showLevel(level, changeable, training);
+  const bool starts = run_.live() && state == Session::State::kStarting;
+  actions_->showLevel(level, changeable, training || (starts && !levelAtStart_));
   const bool ended = !run_.live() && run_.store().run();
   toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
                       ended ? levelText(level) : QString());

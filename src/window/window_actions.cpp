@@ -285,15 +285,15 @@ void WindowActions::makeLevelMenu(QMenu* runMenu) {
   }
 }
 
-void WindowActions::showLevel(events::ProbeLevel level, bool changeable, bool training) {
+void WindowActions::showLevel(events::ProbeLevel level, bool changeable, bool hasSteps) {
   for (QAction* action : levels_->actions()) {
     action->setChecked(action->data().toInt() == static_cast<int>(level));
     action->setEnabled(changeable);
   }
   for (QAction* action : forSteps_) {
-    action->setEnabled(training);
+    action->setEnabled(hasSteps);
   }
-  nextRun_->setVisible(changeable && !training);
+  nextRun_->setVisible(changeable && !hasSteps);
 }
 
 void WindowActions::updateIcons() {

@@ -57,9 +57,9 @@ class WindowActions final : public QObject {
   void checkDevice(const QString& device);
   /// Enables or disables the choice of the device.
   void setDeviceChangeable(bool changeable);
-  /// Marks the probe's level in the menu. `changeable` enables the levels. `training` enables the
-  /// actions that record for a number of steps.
-  void showLevel(events::ProbeLevel level, bool changeable, bool training);
+  /// Marks the probe's level in the menu. `changeable` enables the levels. `hasSteps`: steps
+  /// are to come, so that the actions that record for a number of steps are enabled.
+  void showLevel(events::ProbeLevel level, bool changeable, bool hasSteps);
 
  signals:
   /// The user chose how much the probe records. It holds for `steps` steps, or until the next

@@ -229,6 +229,27 @@ class TestWindow : public QObject {
     QVERIFY(!fresh.banner()->isVisible());
   }
 
+  /// Ctrl+L while the worker starts is for the first steps.
+  void recordsTheOpsOfTheFirstSteps() {
+    LaunchOptions options = smallRun();
+    options.steps = 100'000;
+    Hands hands(options);
+    hands.trigger("runAction");
+    auto* record = hands.find<QAction>("recordOpsAction");
+    QVERIFY(hands.window.currentRun().state() == session::Session::State::kStarting);
+    QVERIFY(record->isEnabled());
+    hands.trigger("recordOpsAction");
+    QVERIFY(!record->isEnabled());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 2, kWaitMs);
+    const auto levels = [&] { return markersOf(hands.store(), MarkerKind::ProbeLevel); };
+    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.store().ops().empty(), kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kWaitMs);
+    QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
+    hands.trigger("stopAction");
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.currentRun().live(), kWaitMs);
+  }
+
   void recordsOpsForAWhile() {
     LaunchOptions options = smallRun();
     options.scenario = "hidden-fallback";
