@@ -160,12 +160,13 @@ class TestPredictedPeak : public QObject {
 
   /// Requests of recorded ops may allow less than the formula: its number is not shown meanwhile.
   void noSafeBatchIsNamedBeforeTheModelIsComplete() {
+    // Before the fit, which a turn of the event loop would complete.
+    QVERIFY(QTest::qWaitForWindowActive(panel_.get(), test::kWaitMs));
     test::forEachMessage(test::makeSampleRun({.opsFromStep = 20}),
                          [&](const Message& each) { store_.apply(each); });
     panel_->showRun(*store_.run());
     state_->refresh();
     panel_->setKnobs({16, 64, 10});
-    QVERIFY(QTest::qWaitForWindowActive(panel_.get(), test::kWaitMs));
     auto* table = panel_->findChild<KeyValueView*>();
     const auto rows = [table] {
       table->setFocus();
