@@ -41,13 +41,16 @@ std::int64_t endOf(const events::StepRecord& step) {
   return step.begin_ns() + step.duration_ns();
 }
 
-/// What tells two totals apart: op, kind of sync, phase, module, line.
-using OpKey = std::tuple<NameId, events::SyncKind, events::Phase, ModuleId, CallSiteId>;
+/// What tells two totals apart: op, kind of sync, planned, phase, module, line.
+using OpKey = std::tuple<NameId, events::SyncKind, bool, events::Phase, ModuleId, CallSiteId>;
 using OpTotals = std::map<OpKey, OpTotal>;
 
 template <typename Event>
-OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, std::uint64_t bytes) {
-  OpTotal& total = totals[{event.op(), kind, event.phase(), event.module_id(), event.call_site()}];
+OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, bool planned,
+               std::uint64_t bytes) {
+  OpTotal& total =
+      totals[{event.op(), kind, planned, event.phase(), event.module_id(), event.call_site()}];
+  total.deliberate = planned;
   ++total.count;
   total.totalNs += event.duration_ns();
   total.bytes += bytes;
@@ -56,11 +59,11 @@ OpTotal& count(OpTotals& totals, const Event& event, events::SyncKind kind, std:
 
 std::vector<OpTotal> sorted(const LiveStore& store, const OpTotals& byKey) {
   // Lines of one place that read the same are one row.
-  std::map<std::tuple<std::string, std::string, events::SyncKind>, OpTotal> rows;
+  std::map<std::tuple<std::string, std::string, events::SyncKind, bool>, OpTotal> rows;
   for (const auto& [key, counted] : byKey) {
-    const auto& [op, kind, phase, module, site] = key;
+    const auto& [op, kind, planned, phase, module, site] = key;
     const std::string name = store.name(op), where = store.placeText(phase, module, site);
-    const auto [row, isNew] = rows.try_emplace({name, where, kind}, counted);
+    const auto [row, isNew] = rows.try_emplace({name, where, kind, planned}, counted);
     OpTotal& total = row->second;
     if (isNew) {
       total.op = name;
@@ -213,8 +216,8 @@ struct Counts {
   }
 
   void add(const LiveStore& store, const events::SyncPoint& sync) {
-    OpTotal& total = count(sums.syncPoints, sync, sync.kind(), sync.bytes());
-    total.deliberate = (total.count == 1 || total.deliberate) && sync.deliberate() != 0;
+    OpTotal& total =
+        count(sums.syncPoints, sync, sync.kind(), sync.deliberate() != 0, sync.bytes());
     const PartKind part = isUnplanned(sync)                           ? PartKind::kUnplannedSync
                           : sync.kind() == events::SyncKind::Fallback ? PartKind::kFallbackWait
                                                                       : PartKind::kPlannedSync;
@@ -222,7 +225,7 @@ struct Counts {
   }
 
   void add(const LiveStore& store, const events::FallbackEvent& fallback) {
-    OpTotal& total = count(sums.fallbacks, fallback, events::SyncKind::None,
+    OpTotal& total = count(sums.fallbacks, fallback, events::SyncKind::None, false,
                            fallback.bytes_to_cpu() + fallback.bytes_to_device());
     addPart(store, {fallback.begin_ns(), fallback.duration_ns(), PartKind::kFallback,
                     fallback.phase(), &total});

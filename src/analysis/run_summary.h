@@ -13,7 +13,8 @@
 
 namespace highwater::analysis {
 
-/// All sync points of one kind, or all fallbacks, of one op at one place within a range.
+/// All planned or all unplanned sync points of one kind, or all fallbacks, of one op at one place
+/// within a range.
 struct OpTotal {
   std::string op;
   std::string where;  ///< LiveStore::placeText(): "loss read", "train.py:12, outside a phase"
@@ -21,7 +22,7 @@ struct OpTotal {
   std::int64_t totalNs = 0;
   std::int64_t inStepsNs = 0;  ///< the part within the counted steps, without evaluations
   std::uint64_t bytes = 0;     ///< to the CPU and back
-  bool deliberate = false;     ///< only for sync points: all of them are planned
+  bool deliberate = false;     ///< only for sync points: they are planned
   std::uint64_t unplannedCount =
       0;  ///< within steps: sync points that isUnplanned(); all fallbacks
   std::int64_t unplannedNs = 0;

@@ -60,7 +60,8 @@ OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, QObjec
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {
   stepsMs_ = stepsMs;
   replaceRows(totals, [](const OpTotal& total) {
-    return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind));
+    return total.op + '\n' + total.where + '\n' + std::to_string(static_cast<int>(total.kind)) +
+           (total.deliberate ? "p" : "");
   });
 }
 
@@ -74,10 +75,12 @@ void OpTotalsModel::setAccepted(std::set<std::string> ops) {
   }
 }
 
-int OpTotalsModel::rowOf(const QString& op, const QString& where, events::SyncKind kind) const {
+int OpTotalsModel::rowOf(const QString& op, const QString& where, events::SyncKind kind,
+                         std::optional<bool> planned) const {
   const std::string name = op.toStdString(), place = where.toStdString();
   return firstRow([&](const OpTotal& total) {
-    return total.op == name && total.where == place && total.kind == kind;
+    return total.op == name && total.where == place && total.kind == kind &&
+           planned.value_or(total.deliberate) == total.deliberate;
   });
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QString>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -29,9 +30,10 @@ class OpTotalsModel : public ColumnModel<analysis::OpTotal> {
   /// Sets the ops, by full name, whose fallbacks the user accepted. Their rows are marked.
   void setAccepted(std::set<std::string> ops);
   /// Returns the row of an op at a place; -1 if there is none. `where` and `kind` are as in
-  /// analysis::OpTotal.
+  /// analysis::OpTotal, `planned` as its `deliberate`; std::nullopt: the first of both.
   [[nodiscard]] int rowOf(const QString& op, const QString& where,
-                          events::SyncKind kind = events::SyncKind::None) const;
+                          events::SyncKind kind = events::SyncKind::None,
+                          std::optional<bool> planned = std::nullopt) const;
 
  protected:
   /// `time` and `timeTip` are text and tooltip of the header of the times.

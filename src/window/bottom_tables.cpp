@@ -131,10 +131,13 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
   table->sortByColumn(OpTotalsModel::kTotalMs, Qt::DescendingOrder);
   connect(table, &EventTable::rowPicked, this, [this, model, lane](int row) {
     const QModelIndex op = model->index(row, OpTotalsModel::kOp);
-    focus_->goTo({lane, op.data(OpTotalsModel::kOpNameRole).toString(),
-                  model->index(row, OpTotalsModel::kWhere).data().toString(),
-                  static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())},
-                 shownRange());
+    views::OpRef wanted{lane, op.data(OpTotalsModel::kOpNameRole).toString(),
+                        model->index(row, OpTotalsModel::kWhere).data().toString(),
+                        static_cast<events::SyncKind>(op.data(OpTotalsModel::kKindRole).toInt())};
+    if (lane == Lane::kSyncPoints) {
+      wanted.planned = op.data(OpTotalsModel::kDeliberateRole).toBool();
+    }
+    focus_->goTo(wanted, shownRange());
   });
   return table;
 }
@@ -651,7 +654,8 @@ void BottomTables::showPickedTable() {
 void BottomTables::markPicked() {
   const auto& op = focus_->op();
   const auto mark = [&op](EventTable* table, const OpTotalsModel& model, Lane lane) {
-    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where, op->kind) : -1);
+    table->markRow(op && op->lane == lane ? model.rowOf(op->op, op->where, op->kind, op->planned)
+                                          : -1);
   };
   mark(fallbackTable_, fallbacks_, Lane::kFallbacks);
   mark(syncTable_, syncPoints_, Lane::kSyncPoints);

@@ -195,15 +195,19 @@ class TestRunSummary : public QObject {
                         sync(50, kRenorm, kNoId, SyncKind::Fallback, Phase::Forward, false)};
     store.apply(batch.view());
     const RunSummary summary = summarize(store);
-    QCOMPARE(summary.syncPoints.size(), 3u);
+    QCOMPARE(summary.syncPoints.size(), 4u);
     QCOMPARE(summary.syncPoints[0].op, "aten::embedding_renorm_");
-    const OpTotal& forward = summary.syncPoints[1];
-    QCOMPARE(forward.where, "forward, encoder.layers.1");
-    QCOMPARE(forward.count, 2u);
-    QCOMPARE(forward.totalNs, 30 * kMs);
-    QCOMPARE(forward.bytes, 16u);
-    QVERIFY(!forward.deliberate);
-    const OpTotal& loss = summary.syncPoints[2];
+    // Planned and unplanned waits of one place have a row each.
+    for (const std::size_t row : {1U, 2U}) {
+      const OpTotal& forward = summary.syncPoints[row];
+      QCOMPARE(forward.where, "forward, encoder.layers.1");
+      QCOMPARE(forward.count, 1u);
+      QCOMPARE(forward.totalNs, (row == 1 ? 20 : 10) * kMs);
+      QCOMPARE(forward.bytes, 8u);
+      QCOMPARE(forward.deliberate, row == 1);
+      QCOMPARE(forward.unplannedCount, row == 1 ? 0u : 1u);
+    }
+    const OpTotal& loss = summary.syncPoints[3];
     QCOMPARE(loss.where, "loss read");
     QVERIFY(loss.deliberate);
     QVERIFY(loss.kind == SyncKind::ScalarRead);

@@ -95,6 +95,7 @@ class LostTimeLane : public EventLane<Event> {
                  store.placeText(event.phase(), event.module_id(), event.call_site()))};
     if constexpr (std::is_same_v<Event, events::SyncPoint>) {
       op.kind = event.kind();
+      op.planned = event.deliberate() != 0;
     }
     return op;
   }
@@ -117,14 +118,17 @@ class LostTimeLane : public EventLane<Event> {
         continue;
       }
       if constexpr (std::is_same_v<Event, events::SyncPoint>) {
-        if (event.kind() != op.kind) {
+        const bool planned = event.deliberate() != 0;
+        if (event.kind() != op.kind || op.planned.value_or(planned) != planned) {
           continue;
         }
       }
       const auto [known, isNew] = isWanted.try_emplace(
           {event.op(), event.phase(), event.module_id(), event.call_site()}, false);
       if (isNew) {
-        known->second = this->op(store, spans[i].payload) == op;
+        std::optional<OpRef> found = this->op(store, spans[i].payload);
+        found->planned = op.planned;
+        known->second = found == op;
       }
       if (known->second) {
         best = spans[i].payload;

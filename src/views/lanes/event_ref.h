@@ -2,6 +2,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <optional>
 
 #include "core/events_generated.h"
 
@@ -37,6 +38,8 @@ struct OpRef {
   QString where;  ///< as in analysis::OpTotal
   /// What made the op wait, for sync points: one op may copy to the device and to the host.
   events::SyncKind kind = events::SyncKind::None;
+  /// Whether the training loop intends them, for sync points; std::nullopt: both kinds.
+  std::optional<bool> planned{};
 
   bool operator==(const OpRef&) const = default;
 };
