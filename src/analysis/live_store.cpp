@@ -208,7 +208,10 @@ std::string LiveStore::placeText(events::Phase phase, ModuleId module, CallSiteI
   // Of "transformers/trainer.py:1911 Trainer.train" the file's name and the line.
   std::string library = parts.library.substr(0, parts.library.find(' '));
   library.erase(0, library.rfind('/') + 1);
-  return parts.line + (library.empty() ? "" : ", " + library) + ", " + place;
+  const std::string line = parts.line + (library.empty() ? "" : ", " + library);
+  // Most of a script's waits are in no phase, and the line says where they are.
+  const bool inNoPhase = phase == events::Phase::None && modulePath(module).empty();
+  return inNoPhase ? line : line + ", " + place;
 }
 
 void LiveStore::addBatch(const EventBatch& batch) {

@@ -17,7 +17,7 @@ namespace highwater::analysis {
 /// within a range.
 struct OpTotal {
   std::string op;
-  std::string where;  ///< LiveStore::placeText(): "loss read", "train.py:12, outside a phase"
+  std::string where;  ///< LiveStore::placeText(): "loss read", "train.py:12, forward"
   std::uint64_t count = 0;
   std::int64_t totalNs = 0;
   std::int64_t inStepsNs = 0;  ///< the part within the counted steps, without evaluations

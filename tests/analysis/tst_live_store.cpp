@@ -37,6 +37,23 @@ class TestLiveStore : public QObject {
   Q_OBJECT
 
  private slots:
+  void aLineNamesThePlaceOfAScriptsEvent() {
+    LiveStore store;
+    for (test::OwnedMessage message : test::makeSampleRun({.steps = 1})) {
+      if (auto* run = std::get_if<RunDescription>(&message)) {
+        run->ownScript = true;
+        store.apply(*run);
+      } else if (const auto* definitions = std::get_if<Definitions>(&message)) {
+        store.apply(*definitions);
+      }
+    }
+    const std::string line = store.callSiteParts(test::kTrainStep).line;
+    QCOMPARE(store.placeText(events::Phase::Forward, kNoId, test::kTrainStep), line + ", forward");
+    // Most waits of a script are outside of phases: the line is enough.
+    QCOMPARE(store.placeText(events::Phase::None, kNoId, test::kTrainStep), line);
+    QCOMPARE(store.placeText(events::Phase::None, kNoId, kNoId), std::string("outside a phase"));
+  }
+
   void takesAWholeRun() {
     LiveStore store;
     feed(makeSampleRun(), store);
