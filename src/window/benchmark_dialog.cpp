@@ -135,8 +135,8 @@ void BenchmarkDialog::makeForm() {
 void BenchmarkDialog::makeResults() {
   auto* empty = makeLabel("benchmarkEmpty", "quiet");
   empty->setText(
-      tr("Nothing is measured yet. Start compares the CPU with the device of the next run, and "
-         "trains nothing that is kept. It takes a minute or two, longer for large models."));
+      tr("Start to compare the CPU with the device of the next run. It takes a minute or two, "
+         "longer for large models, and changes no recording."));
   empty->setAlignment(Qt::AlignCenter);
   heading_ = makeLabel("benchmarkHeading", "quiet");
   speed_ = makeLabel("benchmarkSpeed");
