@@ -1,0 +1,85 @@
+"""What is said to keep a tensor of each step, of scripts that keep one in different ways.
+
+Needs HIGHWATER_BIN, the folder of the program `highwater`.
+"""
+import json
+import subprocess
+import sys
+import textwrap
+import unittest
+
+from support import PYTHON
+from test_recordings import LIMIT, PROGRAM, Recording, environment
+
+SCRIPT = """
+import collections
+import torch
+from torch import nn
+
+model = nn.Linear(64, 64).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+{made}
+
+def train():
+    rows = torch.ones(256, 64, device="mps")
+    {local}
+    for step in range(60):
+        outputs = model(rows)
+        loss = outputs.square().mean()
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        {keep}
+        kept = collections.deque([outputs], maxlen=4)
+    print(loss.item())
+
+train()
+"""
+
+
+@unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
+class KeptTensors(Recording):
+    def growth_of(self, made="", local="", keep=""):
+        """Evidence and line of the finding on growth; None without one. The line that keeps has the comment."""
+        text = SCRIPT.format(made=textwrap.dedent(made), local=local, keep=keep)
+        path = self.write("train.py", text)
+        done = self.record([PYTHON, path], ("--device", "sim", "--force"))
+        self.assertEqual(done.code, 0, done.err)
+        self.line = next((f"train.py:{i}" for i, line in enumerate(text.splitlines(), 1) if "# keeps" in line), "")
+        said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,
+                              text=True, timeout=LIMIT, check=True).stdout
+        found = [each for each in json.loads(said)["findings"] if each["kind"] == "memory_growth"]
+        return (found[0]["evidence"], found[0]["line"]) if found else None
+
+    def check_names(self, what, **script):
+        evidence, line = self.growth_of(**script)
+        self.assertIn(what, evidence)
+        self.assertEqual(line, self.line)
+
+    def test_a_variable_of_the_function_that_trains(self):
+        self.check_names("; history, a list, got 8 tensors in 8 steps, at train.py:",
+                         local="history = []", keep="history.append((step, outputs.detach()))  # keeps")
+
+    def test_a_member_of_an_object(self):
+        made = """
+            class Log:
+                def __init__(self):
+                    self.rows = {"all": collections.deque()}
+                def note(self, outputs):
+                    self.rows["all"].append(outputs)  # keeps
+            log = Log()
+            """
+        self.check_names("; Log.rows['all'], a deque, got 8 tensors in 8 steps", made=made, keep="log.note(outputs)")
+
+    def test_a_dictionary_of_the_module(self):
+        self.check_names("; by_step, a dict, got 8 tensors in 8 steps", made="by_step = {}",
+                         keep="by_step[step] = outputs  # keeps")
+
+    def test_what_is_bounded_is_not_accused(self):
+        self.assertIsNone(self.growth_of(made="recent = collections.deque(maxlen=4)", keep="recent.append(outputs)"))
+
+
+del Recording
+
+if __name__ == "__main__":
+    unittest.main()
