@@ -13,6 +13,7 @@
 #include "models/tuning_state.h"
 #include "tuning/observations.h"
 #include "views/panels/key_value_view.h"
+#include "views/panels/link_button.h"
 #include "views/theme.h"
 #include "views/tuning/bounds_text.h"
 
@@ -80,23 +81,12 @@ TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* 
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 6, 0, 6);
   column->setSpacing(2);
-  const auto addRows = [this, column](models::ValueRows* rows, const QString& name) {
-    auto* view = new KeyValueView(rows, this);
-    view->setAccessibleName(name);
-    column->addWidget(view);
-  };
+  column_ = column;
   addSweep();
   addTitle(tr("Memory model"));
   addRows(&modelRows_, tr("Memory model"));
-  confidence_ = addNote();
-  confidence_->setObjectName(QStringLiteral("modelConfidence"));
-  budgetTitle_ = addTitle(tr("Tensor budget"));
-  addRows(&budgetRows_, tr("Tensor budget"));
-  arithmetic_ = addNote();
-  fixedTitle_ = addTitle(tr("Always there"));
-  fixedBar_ = new FixedBar(this);
-  column->addWidget(fixedBar_);
-  addRows(&fixedRows_, tr("Always there"));
+  reason_ = addNote();
+  addDetails();
   column->addStretch(1);
   connect(state_, &models::TuningState::sweepingChanged, this, &TuningPanel::showSweep);
   connect(state_, &models::TuningState::changed, this, [this] {
@@ -108,6 +98,40 @@ TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* 
   showSweep();
   showModel();
   showBudget();
+}
+
+void TuningPanel::addDetails() {
+  auto* details = new QWidget(this);
+  auto* link = linkButton(tr("Details"), "tuningDetailsButton", this);
+  link->setCheckable(true);
+  link->setToolTip(tr("The model's coefficients, and what the tensors of a step take"));
+  auto* line = new QHBoxLayout;
+  line->setContentsMargins(kPanelInset - 4, 0, kPanelInset, 0);
+  line->addWidget(link);
+  line->addStretch(1);
+  column_->addLayout(line);
+  column_->addWidget(details);
+  column_ = new QVBoxLayout(details);
+  column_->setContentsMargins(0, 0, 0, 0);
+  column_->setSpacing(2);
+  addRows(&formulaRows_, tr("Coefficients"));
+  budgetTitle_ = addTitle(tr("Tensor budget"));
+  addRows(&budgetRows_, tr("Tensor budget"));
+  fixedTitle_ = addTitle(tr("Always there"));
+  fixedBar_ = new FixedBar(this);
+  column_->addWidget(fixedBar_);
+  addRows(&fixedRows_, tr("Always there"));
+  details->hide();
+  connect(link, &QToolButton::toggled, this, [details, link](bool on) {
+    details->setVisible(on);
+    link->setText(on ? tr("Fewer details") : tr("Details"));
+  });
+}
+
+void TuningPanel::addRows(models::ValueRows* rows, const QString& name) {
+  auto* view = new KeyValueView(rows, this);
+  view->setAccessibleName(name);
+  column_->addWidget(view);
 }
 
 void TuningPanel::addSweep() {
@@ -130,7 +154,7 @@ void TuningPanel::addSweep() {
   stopSweep_ = make(tr("Stop and keep results"), "stopSweepButton",
                     tr("End the sweep with what it has measured"));
   row->addStretch(1);
-  static_cast<QVBoxLayout*>(layout())->addLayout(row);
+  column_->addLayout(row);
   connect(apply_, &QPushButton::clicked, this, [this] {
     const auto& sweep = state_->sweep();
     if (sweep && sweep->best) emit applyRequested(*sweep->best);
@@ -178,7 +202,7 @@ QLabel* TuningPanel::addTitle(const QString& text) {
   title->setTextFormat(Qt::PlainText);
   title->setProperty("kind", "title");
   title->setContentsMargins(kPanelInset, 6, kPanelInset, 0);
-  layout()->addWidget(title);
+  column_->addWidget(title);
   return title;
 }
 
@@ -188,24 +212,26 @@ QLabel* TuningPanel::addNote() {
   note->setProperty("kind", "note");
   note->setWordWrap(true);
   note->setContentsMargins(kPanelInset, 0, kPanelInset, 4);
-  layout()->addWidget(note);
+  column_->addWidget(note);
   return note;
 }
 
 void TuningPanel::showModel() {
   const auto& model = state_->model();
-  std::vector<models::ValueRows::Row> rows;
+  std::vector<models::ValueRows::Row> rows, terms;
+  reason_->setVisible(!model);
   if (!model) {
     modelRows_.setRows({});
-    confidence_->setText(state_->reason());
+    formulaRows_.setRows({});
+    reason_->setText(state_->reason());
     return;
   }
   const tuning::PeakFit& formula = model->formula();
   const tuning::Confidence& confidence = model->confidence();
   const QString tip = tr("Of current allocated: what agrees with all peaks that were measured");
-  rows.push_back({tr("Fixed part"), rangeText(formula.fixedRange()), tip});
-  rows.push_back({tr("A token"), rangeText(formula.perTokenRange()), tip});
-  rows.push_back({tr("A token × length"), rangeText(formula.perScoreRange()), tip});
+  terms.push_back({tr("Fixed part"), rangeText(formula.fixedRange()), tip});
+  terms.push_back({tr("A token"), rangeText(formula.perTokenRange()), tip});
+  terms.push_back({tr("A token × length"), rangeText(formula.perScoreRange()), tip});
   if (std::isfinite(confidence.error)) {
     rows.push_back({tr("Error, worst"), tr("%1 %").arg(confidence.error * 100, 0, 'f', 1),
                     confidence.fromRequests
@@ -213,13 +239,13 @@ void TuningPanel::showModel() {
                              "were measured")
                         : tr("Of the prediction for each measured setting from all the others")});
   }
-  rows.push_back(
+  terms.push_back(
       {tr("Driver memory by"), confidence.fromRequests ? tr("requests") : tr("bounds"),
        confidence.fromRequests
            ? tr("The allocations of recorded steps, played through the allocator's heaps")
            : tr("Record every op for some steps at two settings, and heaps are known")});
   modelRows_.setRows(std::move(rows));
-  confidence_->setText(text(confidence.text));
+  formulaRows_.setRows(std::move(terms));
 }
 
 void TuningPanel::showBudget() {
@@ -241,8 +267,7 @@ void TuningPanel::showBudget() {
     for (const std::string& line : tuning::budgetLines(chosen, sizes)) lines << text(line);
   }
   budgetRows_.setRows(std::move(rows));
-  arithmetic_->setText(lines.join(QLatin1Char('\n')));
-  arithmetic_->setVisible(!lines.isEmpty());
+  budgetTitle_->setToolTip(lines.join(QLatin1Char('\n')));
   const bool hasFixed = isKnown && budget.fixed() > 0;
   fixedTitle_->setVisible(hasFixed);
   fixedBar_->show(hasFixed ? budget : tuning::TensorBudget{});

@@ -8,6 +8,7 @@
 
 class QLabel;
 class QPushButton;
+class QVBoxLayout;
 
 namespace highwater::models {
 class TuningState;
@@ -43,13 +44,17 @@ class TuningPanel final : public QWidget {
   void showSweep();
   void showModel();
   void showBudget();
+  /// Coefficients and tensor sizes, which most users never need: behind a link.
+  void addDetails();
   QLabel* addTitle(const QString& text);
   QLabel* addNote();
+  void addRows(models::ValueRows* rows, const QString& name);
 
   const analysis::LiveStore* store_;
   models::TuningState* state_;
-  models::ValueRows modelRows_, budgetRows_, fixedRows_;
-  QLabel *confidence_, *budgetTitle_, *arithmetic_, *fixedTitle_;
+  models::ValueRows modelRows_, formulaRows_, budgetRows_, fixedRows_;
+  QVBoxLayout* column_;  ///< what addTitle(), addNote() and addRows() add to
+  QLabel *reason_, *budgetTitle_, *fixedTitle_;
   QLabel *sweepTitle_, *sweepText_;
   QPushButton *startSweep_, *stopSweep_, *apply_;
   FixedBar* fixedBar_;

@@ -119,6 +119,8 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
   note_->setTextFormat(Qt::PlainText);
   note_->setWordWrap(true);
   note_->setContentsMargins(12, 2, 12, 6);
+  // A layout that is short of room takes it from a label that wraps, and cuts its lines.
+  note_->setMinimumHeight(2 * note_->fontMetrics().lineSpacing() + 8);
   column->addWidget(note_);
 
   pages_ = new QStackedLayout(this);
