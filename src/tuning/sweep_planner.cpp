@@ -555,8 +555,14 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
   }
   result.best = knee->setting;
   const std::string rate = rateText(*knee);
+  std::vector<std::string> alike;
+  for (const SweptSetting& point : result.settings) {
+    if (&point == knee || !takesPart(point)) continue;
+    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.setting));
+  }
   if (knee == fastest) {
-    result.reason = settingText(knee->setting) + " is the fastest, " + rate;
+    result.reason = settingText(knee->setting) +
+                    (alike.empty() ? " is the fastest, " : " is among the fastest, ") + rate;
     const bool isLargest = std::none_of(
         result.settings.begin(), result.settings.end(), [&](const SweptSetting& other) {
           return takesPart(other) && other.setting.batch > knee->setting.batch;
@@ -573,11 +579,6 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
                                            static_cast<double>(fastest->bytes()))) +
                        " less memory";
     }
-  }
-  std::vector<std::string> alike;
-  for (const SweptSetting& point : result.settings) {
-    if (&point == knee || !takesPart(point)) continue;
-    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.setting));
   }
   if (!alike.empty()) {
     result.reason += "; the difference to " + joined(alike) +
