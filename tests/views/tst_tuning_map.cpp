@@ -4,15 +4,19 @@
 #include <QLabel>
 #include <QSignalSpy>
 #include <QTest>
+#include <QToolButton>
 #include <QToolTip>
+#include <algorithm>
 #include <cmath>
 #include <random>
 
 #include "models/qt_text.h"
 #include "support/test_program.h"
+#include "views/panels/key_value_view.h"
 #include "views/theme.h"
 #include "views/tuning/plot_header.h"
 #include "views/tuning/tuning_map.h"
+#include "views/tuning/tuning_panel.h"
 #include "views/tuning/tuning_view.h"
 #include "views/tuning_run.h"
 
@@ -351,6 +355,23 @@ class TestTuningMap : public QObject {
     auto* note = view.findChild<QLabel*>(QStringLiteral("tuningNote"));
     QCOMPARE(note->text(), text(state_->model()->confidence().text));
     QVERIFY(note->isVisible());
+  }
+
+  void detailsOfTheModelAreAskedFor() {
+    show();
+    views::TuningPanel panel(&run_->store(), state_.get());
+    panel.resize(300, 600);
+    panel.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&panel, test::kWaitMs));
+    const auto shown = [&panel] {
+      const auto views = panel.findChildren<views::KeyValueView*>();
+      return std::count_if(views.begin(), views.end(),
+                           [](const auto* each) { return each->isVisible(); });
+    };
+    QCOMPARE(shown(), 1);
+    QTest::mouseClick(panel.findChild<QToolButton*>(QStringLiteral("tuningDetailsButton")),
+                      Qt::LeftButton);
+    QCOMPARE(shown(), 4);
   }
 
   void theLegendTakesTheLinesThatItNeeds() {
