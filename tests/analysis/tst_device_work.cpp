@@ -102,8 +102,9 @@ class TestDeviceWork : public QObject {
         {workOf(kAddOp, kHeadLine, 90 * kMB, 0, 1, kHeadModule), workOf(kSortOp, kNoId, kMB, 0)},
         true);
     const std::string text = largestWorkText(one);
-    QVERIFY2(text.starts_with("By the sizes of its ops, its largest work is train.py:52, 9"),
-             text.c_str());
+    QVERIFY2(
+        text.starts_with("By the sizes of its ops in step 3, its largest work is train.py:52, 9"),
+        text.c_str());
     QVERIFY2(text.ends_with("(mostly add in head of 2 \u00d7 [8, 4] float32, [4] int64)."),
              text.c_str());
     QVERIFY(text.find(", and ") == std::string::npos);

@@ -60,6 +60,8 @@ MOST_MS_WITHOUT_A_CORE_ONCE = 100
 
 # The lower bound of a share holds for a CPU whose caches make some ops much faster than others.
 MOST_OF_THE_TRUE_SHARE = 1.25
+# In a shorter step a call takes longer than what it computes.
+LEAST_WORK_NS = 5_000_000
 
 
 def wrong_waits(recording, ledger):
@@ -95,16 +97,21 @@ def wrong_waits(recording, ledger):
         yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
 
 
-def wrong_device_work(report, ledger):
-    """Says which place has a larger share of the device's work, by its lower bound, than the ledger gives to all kernels
-    of its ops."""
-    times = collections.Counter()
-    with open(ledger, encoding="utf-8") as file:
-        for entry in map(json.loads, file):
-            if entry["event"] == "kernel" and entry["end_ns"]:
-                times[kernel_of(entry["op"].removeprefix("aten::"))] += entry["end_ns"] - entry["start_ns"]
+def wrong_device_work(report, recording, ledger):
+    """Says which place has a larger share of the device's work in the step that was counted, by its lower bound, than the
+    ledger gives to all kernels of its ops."""
+    begins, zero_ns, kernels = true_kernels(recording, ledger)
     work = report["device_work"]
-    for place in work["places"] if work and times else ():
+    if not work or zero_ns is None or work["step"] + 1 not in begins:
+        return
+    from_ns, to_ns = (zero_ns + begins[step] * 1e6 for step in (work["step"], work["step"] + 1))
+    times = collections.Counter()
+    for each in kernels:
+        if from_ns <= each["enqueued_ns"] < to_ns:
+            times[kernel_of(each["op"].removeprefix("aten::"))] += each["end_ns"] - each["start_ns"]
+    if sum(times.values()) < LEAST_WORK_NS:
+        return
+    for place in work["places"]:
         share = sum(times[each] for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
         if place["low_share"] > MOST_OF_THE_TRUE_SHARE * share + 0.1:
             yield f"{place} has {share:.2f} of the device's time by the ledger"
@@ -114,10 +121,9 @@ def kernel_of(op):
     return op.removesuffix("_overrideable").rstrip("_")
 
 
-def wrong_idle_time(report, recording, ledger):
-    """Says by how much the device's true idle time in the steps lies out of the bounds that the report gives, and
-    whether its verdict is wrong by it."""
-    idle = report["idle_estimate"]
+def true_kernels(recording, ledger):
+    """When steps begin by the recording, in ms; the ledger's time in ns at which the recording's is 0,
+    None where no wait tells; and the ledger's kernels."""
     with open(ledger, encoding="utf-8") as file:
         events = [json.loads(line) for line in file if '"drain"' in line or '"kernel"' in line]
     drains = [each for each in events if each["event"] == "drain" and each["cause"] not in NO_WAITS]
@@ -128,11 +134,18 @@ def wrong_idle_time(report, recording, ledger):
         begins = dict(db.execute("SELECT step, begin_ms FROM steps"))
     finally:
         db.close()
-    if not idle or not drains or last_wait is None:
+    zero_ns = drains[-1]["return_ns"] - last_wait * 1e6 if drains and last_wait is not None else None
+    return begins, zero_ns, [each for each in events if each["event"] == "kernel"]
+
+
+def wrong_idle_time(report, recording, ledger):
+    """Says by how much the device's true idle time in the steps lies out of the bounds that the report gives, and
+    whether its verdict is wrong by it."""
+    idle = report["idle_estimate"]
+    begins, zero_ns, found = true_kernels(recording, ledger)
+    if not idle or zero_ns is None:
         return
-    zero_ns = drains[-1]["return_ns"] - last_wait * 1e6
-    kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6)
-               for each in events if each["event"] == "kernel"]
+    kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6) for each in found]
     steps = [(begins[each["step"]], begins[each["step"]] + each["step_ms"], each) for each in idle["per_step"]]
     busy = sum(max(0, min(end, to_ms) - max(start, from_ms))
                for from_ms, to_ms, _ in steps for start, end in overlapping(kernels, from_ms, to_ms))
@@ -206,7 +219,7 @@ class Judged(Recording):
         report = json.loads(text)
         if code == 0:
             self.check_idle_time(report, ledger)
-            yield from wrong_device_work(report, ledger)
+            yield from wrong_device_work(report, self.path, ledger)
         if report["steps"] != case.get("steps", report["steps"]):
             yield f"{report['steps']} steps"
         batch = case.get("samples_a_step", 0)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace highwater::analysis {
@@ -154,7 +155,8 @@ std::string largestWorkText(const DeviceWork& work) {
     return each.site.line + ", " + shareText(each) + (isMost ? " (mostly " : " (most of all ") +
            largestOpText(each) + ")";
   };
-  std::string text = "By the sizes of its ops, its largest work is " + placeText(0);
+  std::string text = "By the sizes of its ops in step " + std::to_string(work.step) +
+                     ", its largest work is " + placeText(0);
   if (middle(1) >= kNearlyAsLarge * middle(0)) text += ", and " + placeText(1);
   return text + ".";
 }

@@ -35,8 +35,12 @@ enum class Arithmetic : std::uint8_t {
   kLittle,        ///< the bytes take longer
   kProduct,       ///< each value of the result is a dot product with a row of the first argument
   kAddedProduct,  ///< the same with a row of the second argument: the first one is added
-  kConvolution,   ///< each value of the result is a dot product with a filter
-  kConvolutionGradients  ///< the same twice, for each value of the result's gradient
+  kConvolution,   ///< all filters at each place
+  kConvolutionGradients,  ///< the same for each gradient that it computes
+  kLinearGradients,       ///< of the input, the result's gradient and the weight: a product each
+  kRecurrent,             ///< the first argument's rows with each matrix
+  kRecurrentGradients,    ///< the same for two gradients
+  kAttention              ///< each query with each key, and with each value
 };
 
 struct OpRule {
@@ -48,8 +52,10 @@ struct OpRule {
 constexpr std::array kOpRules = {
     OpRule{"_convolution", Traffic::kAll, Arithmetic::kConvolution},
     OpRule{"_index_put_impl_", Traffic::kScatters},
+    OpRule{"_lstm_mps", Traffic::kAll, Arithmetic::kRecurrent},
     OpRule{"_mps_convolution", Traffic::kAll, Arithmetic::kConvolution},
     OpRule{"_mps_convolution_transpose", Traffic::kAll, Arithmetic::kConvolution},
+    OpRule{"_scaled_dot_product_attention_math_for_mps", Traffic::kAll, Arithmetic::kAttention},
     OpRule{"addbmm", Traffic::kAll, Arithmetic::kAddedProduct},
     OpRule{"addmm", Traffic::kAll, Arithmetic::kAddedProduct},
     OpRule{"addmm_", Traffic::kAll, Arithmetic::kAddedProduct},
@@ -78,6 +84,8 @@ constexpr std::array kOpRules = {
     OpRule{"index_put_", Traffic::kScatters},
     OpRule{"index_select", Traffic::kGathers},
     OpRule{"linear", Traffic::kAll, Arithmetic::kProduct},
+    OpRule{"linear_backward", Traffic::kAll, Arithmetic::kLinearGradients},
+    OpRule{"lstm_mps_backward", Traffic::kAll, Arithmetic::kRecurrentGradients},
     OpRule{"mm", Traffic::kAll, Arithmetic::kProduct},
     OpRule{"mps_convolution_backward", Traffic::kAll, Arithmetic::kConvolutionGradients},
     OpRule{"mps_convolution_transpose_backward", Traffic::kAll, Arithmetic::kConvolutionGradients},
@@ -183,14 +191,39 @@ double flopsOf(Arithmetic arithmetic, const std::vector<SeenTensor>& arguments,
           static_cast<double>(isForward ? 1 : std::min<std::size_t>(2, results.size()));
       return gradients * 2 * places * numberOfValues(arguments[filters].sizes);
     }
+    case Arithmetic::kLinearGradients:
+      return arguments.size() < 3 || arguments[2].sizes.empty()
+                 ? 0
+                 : static_cast<double>(std::min<std::size_t>(2, results.size())) * 2 *
+                       numberOfValues(arguments[1].sizes) *
+                       static_cast<double>(arguments[2].sizes.back());
+    case Arithmetic::kRecurrent:
+    case Arithmetic::kRecurrentGradients: {
+      if (arguments.empty() || arguments[0].sizes.empty() || arguments[0].sizes.back() == 0)
+        return 0;
+      const double rows =
+          numberOfValues(arguments[0].sizes) / static_cast<double>(arguments[0].sizes.back());
+      double weights = 0;
+      for (const SeenTensor& each : arguments) {
+        if (each.sizes.size() == 2) weights += numberOfValues(each.sizes);
+      }
+      return (arithmetic == Arithmetic::kRecurrent ? 2 : 4) * rows * weights;
+    }
+    case Arithmetic::kAttention:
+      return arguments.size() < 3 || arguments[1].sizes.size() < 2
+                 ? 0
+                 : 4 * numberOfValues(arguments[0].sizes) *
+                       static_cast<double>(arguments[1].sizes[arguments[1].sizes.size() - 2]);
   }
   return 0;
 }
 
-/// An op that runs. Ops inside it count in its place.
+/// An op that runs. Ops inside it count in its place; but what some kernels of MPS copy or add
+/// inside a product does not count in place of the product.
 struct OpenOpWork : at::ObserverContext {
   OpenOpWork* outer = nullptr;
   bool isCounted = false;  ///< or an op inside it was
+  bool hasFlops = false;   ///< of them
   OpCensus::Key key;
   OpRule rule;
   bool writesOver = false;  ///< one of its arguments
@@ -203,6 +236,12 @@ struct OpenOpWork : at::ObserverContext {
 thread_local OpenOpWork* openWork = nullptr;
 // The census that counts now; null outside of its step.
 std::atomic<OpCensus*> counting{nullptr};
+
+/// Never destroyed: another thread may still be in the callback.
+OpCensus& theCensus() {
+  static auto& census = *std::make_unique<OpCensus>().release();
+  return census;
+}
 
 CallSiteId siteOfWork(Recorder& recorder, OpCensus& census, const RunningNode& node) {
   if (node.node) return census.forwardSite({node.forwardThread, node.sequence});
@@ -222,7 +261,8 @@ std::unique_ptr<at::ObserverContext> beginWork(const at::RecordFunction& functio
   work->writesOver = name.ends_with('_') && !name.ends_with("__");
   // overload_name(), which copies nothing, is of PyTorch 2.7.
   const auto called = function.operator_name();
-  work->hasOut = called && called->overload_name.find("out") != std::string::npos;
+  work->hasOut =
+      called && (called->overload_name == "out" || called->overload_name.ends_with("_out"));
   if (work->outer) {
     work->key = work->outer->key;
   } else {
@@ -273,6 +313,7 @@ void countWork(Recorder& recorder, OpCensus& census, OpenOpWork& work,
     work.shapes = recorder.names().internBulk(writeShapes(outputs));
   }
   work.isCounted = true;
+  work.hasFlops = flops > 0;
   census.add(work.key,
              {static_cast<std::uint64_t>(read + written), static_cast<std::uint64_t>(flops)},
              work.shapes);
@@ -293,7 +334,8 @@ void endCounted(const at::RecordFunction& function, at::ObserverContext* context
   Recorder* recorder = Recorder::active();
   OpCensus* census = counting.load(std::memory_order_acquire);
   try {
-    if (recorder && census && !work->isCounted) {
+    const bool lacksFlops = work->rule.arithmetic != Arithmetic::kLittle && !work->hasFlops;
+    if (recorder && census && (!work->isCounted || lacksFlops)) {
       // Of a boxed call they are the whole stack, whose end are its results.
       const std::vector<c10::IValue>& stack = function.outputs();
       const std::size_t number = std::min(function.num_outputs(), stack.size());
@@ -303,7 +345,9 @@ void endCounted(const at::RecordFunction& function, at::ObserverContext* context
   } catch (const std::exception&) {
     // The op is not counted.
   }
-  if (work->outer) work->outer->isCounted |= work->isCounted;
+  if (!work->outer) return;
+  work->outer->isCounted |= work->isCounted;
+  work->outer->hasFlops |= work->hasFlops;
 }
 
 }  // namespace
@@ -321,20 +365,24 @@ CensusOps::~CensusOps() {
   at::removeCallback(callback_);
 }
 
+void CensusOps::silence() noexcept {
+  counting.store(nullptr, std::memory_order_release);
+}
+
 void CensusOps::stepBegins(std::uint32_t step) {
   if (isCounting_) end();
   if (step != kStep || recorder_.level() == events::ProbeLevel::Off) return;
   isCounting_ = true;
-  counting.store(&census_, std::memory_order_release);
+  counting.store(&theCensus(), std::memory_order_release);
   at::reenableCallback(callback_);
 }
 
 void CensusOps::end() {
   if (!isCounting_) return;
-  at::disableCallback(callback_);
-  counting.store(nullptr, std::memory_order_release);
   isCounting_ = false;
-  census_.record(recorder_, kStep);
+  at::disableCallback(callback_);
+  // Of a silenced one another thread of the process before a fork may have held the lock.
+  if (counting.exchange(nullptr, std::memory_order_acq_rel)) theCensus().record(recorder_, kStep);
 }
 
 }  // namespace highwater::probe

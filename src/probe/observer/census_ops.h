@@ -22,6 +22,9 @@ class CensusOps {
   CensusOps(const CensusOps&) = delete;
   CensusOps& operator=(const CensusOps&) = delete;
 
+  /// Has the callback count nothing more, in the child of a fork.
+  static void silence() noexcept;
+
   /// Begins to count where `step` begins and is kStep, and records what was counted at any other.
   void stepBegins(std::uint32_t step);
 
@@ -29,7 +32,6 @@ class CensusOps {
   void end();
 
   Recorder& recorder_;
-  OpCensus census_;
   std::uint64_t callback_;
   bool isCounting_ = false;
 };

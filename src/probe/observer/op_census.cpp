@@ -17,7 +17,8 @@ double sizeOfWork(const OpCensus::Work& work) {
 
 void OpCensus::noteForward(NodeNumber node, CallSiteId site) {
   const std::lock_guard lock(mutex_);
-  sites_.emplace(node, site);  // the outermost op comes first
+  // An op without a gradient before it has peeked at the same number.
+  sites_[node] = site;
 }
 
 CallSiteId OpCensus::forwardSite(NodeNumber node) const {

@@ -119,6 +119,7 @@ OpObserver::~OpObserver() {
 
 void OpObserver::silence() noexcept {
   WatchedOps::silence();
+  CensusOps::silence();
   Recorder::setActive(nullptr);
   forgetNameAddressesOfThreads();
 }

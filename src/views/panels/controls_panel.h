@@ -91,8 +91,7 @@ class ControlsPanel final : public QWidget {
   void addField(events::MarkerKind kind, Control* control, Signal changed, bool saysChosen,
                 Read read, Write write);
   [[nodiscard]] std::vector<QWidget*> controls() const;
-  /// Makes the line under `control` that tells a chosen value from the one in use.
-  /// Stands in the line of the control, before it.
+  /// Makes what tells a chosen value from the one in use, before `control` in its line.
   ChosenRow* addChosenRow(QWidget* control);
   /// Shows which values are not in use yet.
   void showChosen();
