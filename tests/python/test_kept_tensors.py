@@ -13,6 +13,7 @@ from test_recordings import LIMIT, PROGRAM, Recording, environment
 
 SCRIPT = """
 import collections
+import time
 import torch
 from torch import nn
 
@@ -23,7 +24,8 @@ optimizer = torch.optim.SGD(model.parameters(), 0.01)
 def train():
     rows = torch.ones(256, 64, device="mps")
     {local}
-    for step in range(60):
+    for step in range(200):
+        time.sleep(0.01)
         outputs = model(rows)
         loss = outputs.square().mean()
         loss.backward()

@@ -3,16 +3,20 @@ from __future__ import annotations
 
 import collections
 import gc
+import inspect
 import os
 import re
 import sys
+import time
 
 from ._code import source_lines
 
 # The steps of optimizers, counted from 1, after which the device's memory is read. Where it has grown since the last
-# look, what holds tensors is listed, and once more so many steps later.
-_LOOK_AFTER = (10, 30, 60, 120, 240, 480)
+# look, what holds tensors is listed, and twice more after so many steps each.
+_LOOK_AFTER = (10, 30, 60, 120, 240, 480, 960)
 _STEPS_BETWEEN = 8
+# A list takes some 100 ms: a training that has not gone on for so many seconds is not held up.
+_LEAST_SECONDS = 1.0
 # A small leak is no finding: bytes a step.
 _LEAST_BYTES_A_STEP = 16 * 1024
 # How many tensors must have been added in each step.
@@ -20,7 +24,7 @@ _LEAST_A_STEP = 0.45
 # In larger programs a look would take too long: some 100 ns an object.
 _MOST_OBJECTS = 3_000_000
 _MOST_IN_ELEMENT = 16
-_ADDS = r"(?:\.(?:append|appendleft|add|extend|insert|setdefault|update)\(|\]\s*=|\+=)"
+_ADDS = r"(?:\.(?:append|appendleft|add|extend|insert|setdefault|update)\(|\]\s*=(?!=)|\+=)"
 
 
 class KeptTensors:
@@ -34,6 +38,8 @@ class KeptTensors:
         self._torch, self._note = torch, note
         self._bytes, self._step = None, 0  # of the last reading
         self._listed_at, self._lengths = 0, {}  # of the last list: number of elements by id
+        self._grew_before = False  # what is listed
+        self._began = time.monotonic()
         self._has_told = False
 
     def after_step(self, steps: int) -> None:
@@ -50,23 +56,33 @@ class KeptTensors:
             self._has_told = True
 
     def _look(self, steps):
-        now, before = self._torch.mps.current_allocated_memory(), self._bytes
-        least = _LEAST_BYTES_A_STEP * (steps - self._step)
+        if self._has_grown(steps) and time.monotonic() - self._began >= _LEAST_SECONDS:
+            self._list(steps, {id(each): len(each) for each, _ in self._containers()})
+
+    def _has_grown(self, steps) -> bool:
+        """Whether the device's memory has grown since the last reading."""
+        now, before, least = self._torch.mps.current_allocated_memory(), self._bytes, steps - self._step
         self._bytes, self._step = now, steps
-        if before is not None and now - before >= least:
-            self._listed_at, self._lengths = steps, {id(each): len(each) for each, _ in self._containers()}
+        return before is not None and now - before >= _LEAST_BYTES_A_STEP * least
+
+    def _list(self, steps, lengths):
+        self._listed_at, self._lengths = steps, lengths
 
     def _compare(self, steps):
         least = _LEAST_A_STEP * (steps - self._listed_at)
-        grown = []
-        for each, tensor in self._containers():
-            more = len(each) - self._lengths.get(id(each), len(each))
-            if more >= least:
-                grown.append((more * tensor.nbytes, more, each))
-        self._lengths = {}
+        before, self._lengths, is_first = self._lengths, {}, not self._grew_before
+        self._grew_before = False
+        if not self._has_grown(steps):
+            return
+        grown = [(len(each) - before[id(each)], tensor.nbytes, each) for each, tensor in self._containers()
+                 if len(each) - before.get(id(each), len(each)) >= least]
         if not grown:
             return
-        _, more, keeper = max(grown, key=lambda each: each[0])
+        if is_first:  # a list of one step may have got the place of one of another
+            self._grew_before = True
+            self._list(steps, {id(each): len(each) for _, _, each in grown})
+            return
+        more, _, keeper = max(grown, key=lambda each: each[0] * each[1])
         grown.clear()
         name, owner = _name_of(keeper)
         if name:
@@ -103,15 +119,29 @@ class KeptTensors:
         return None
 
 
+def _locals_of(frame):
+    """The names and values of a frame's variables.
+
+    Before Python 3.13 the frame keeps the dictionary of these, and so would keep the tensors of its step alive: it is
+    emptied, unless the script has it too, by locals().
+    """
+    variables = frame.f_locals
+    found = list(variables.items())
+    is_snapshot = frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.version_info < (3, 13)
+    if is_snapshot and sys.getrefcount(variables) <= 3:  # the frame's, ours and the argument's
+        variables.clear()
+    return found
+
+
 def _name_of(thing, depth: int = 3):
     """How the script reaches an object, as "FeatureTap.features['stage2']", and whose member or variable it is: a class,
     or the code object or the path of a file that has the variable; ("", None) where it is not known."""
     frame, ours = sys._getframe(1), os.path.dirname(__file__)
     while frame is not None:
         if not frame.f_code.co_filename.startswith(ours):
-            for name, value in frame.f_locals.items():
-                if value is thing:
-                    return name, frame.f_code
+            name = next((name for name, value in _locals_of(frame) if value is thing), None)
+            if name is not None:
+                return name, frame.f_code
         frame = frame.f_back
     for holder in gc.get_referrers(thing):
         if type(holder) is dict:
@@ -138,6 +168,6 @@ def _line_that_adds(name: str, owner) -> str:
     """The first line of a class, function or file that adds to what is called so there: "train.py:40"; "" for none."""
     file, lines, first = source_lines(owner) or ("", [], 0)
     plain = name.split("[")[0].rsplit(".", 1)[-1]
-    adds = re.compile(rf"\b{re.escape(plain)}\b.*{_ADDS}")
+    adds = re.compile(rf"\b{re.escape(plain)}\b(?!\s*:).*{_ADDS}")
     number = next((number for number, line in enumerate(lines, first) if adds.search(line)), 0)
     return f"{os.path.basename(file)}:{number}" if number else ""

@@ -392,6 +392,14 @@ def _has_packages(folder: str) -> bool:
         return False
 
 
+def _is_scripts(folder: str) -> bool:
+    """Whether a folder is that of the script, or the one that it runs in."""
+    try:
+        return os.path.realpath(folder) in (os.path.realpath(os.path.dirname(script_path())), os.getcwd())
+    except OSError:  # the working folder was deleted
+        return False
+
+
 def library_folders() -> list[str]:
     """The folders whose code is not the user's, each with a separator at its end."""
     paths = sysconfig.get_paths()
@@ -401,9 +409,7 @@ def library_folders() -> list[str]:
     folders |= {path for path in sys.path
                 if isinstance(path, str) and os.path.basename(path) in ("site-packages", "dist-packages")}
     # And packages in a folder of their own (pip install --target), if it is not the script's.
-    own = {os.path.realpath(each) for each in (sys.path[0] if sys.path else "", os.getcwd())}
-    folders |= {path for path in sys.path if isinstance(path, str) and _has_packages(path)
-                and os.path.realpath(path) not in own}
+    folders |= {path for path in sys.path if isinstance(path, str) and _has_packages(path) and not _is_scripts(path)}
     if "torch" in sys.modules:
         folders.add(os.path.dirname(sys.modules["torch"].__file__))
     return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
