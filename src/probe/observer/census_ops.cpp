@@ -119,7 +119,6 @@ OpRule ruleOf(std::string_view name) {
 
 /// A tensor of an op on the device.
 struct SeenTensor {
-  const void* tensor = nullptr;
   const void* storage = nullptr;
   double bytes = 0;  ///< of memory: an expanded tensor has no more than what it repeats
   std::vector<std::int64_t> sizes;
@@ -128,7 +127,7 @@ struct SeenTensor {
 void see(const at::Tensor& tensor, std::vector<SeenTensor>& into) {
   if (!saysItsSizes(tensor) || !isOnDevice(tensor) || !tensor.has_storage()) return;
   const auto all = static_cast<double>(tensor.numel()) * static_cast<double>(tensor.itemsize());
-  into.push_back({tensor.unsafeGetTensorImpl(), tensor.storage().unsafeGetStorageImpl(),
+  into.push_back({tensor.storage().unsafeGetStorageImpl(),
                   std::min(all, static_cast<double>(tensor.storage().nbytes())),
                   tensor.sizes().vec()});
 }
@@ -165,55 +164,53 @@ double placesOf(const std::vector<std::int64_t>& sizes) {
                                            : numberOfValues(sizes) / static_cast<double>(sizes[1]);
 }
 
+/// The sizes of one of the tensors; of one that is missing those of an empty tensor.
+const std::vector<std::int64_t>& sizesOf(const std::vector<SeenTensor>& tensors,
+                                         std::size_t index) {
+  static const std::vector<std::int64_t> kNothing{0};
+  return index < tensors.size() ? tensors[index].sizes : kNothing;
+}
+
+/// A size, counted from the last, which is 1; 0 where there is none.
+double sizeFromEnd(const std::vector<std::int64_t>& sizes, std::size_t index) {
+  return sizes.size() < index ? 0 : static_cast<double>(sizes[sizes.size() - index]);
+}
+
 double flopsOf(Arithmetic arithmetic, const std::vector<SeenTensor>& arguments,
                const std::vector<SeenTensor>& results) {
+  const auto argument = [&](std::size_t i) -> const auto& {
+    return sizesOf(arguments, i);
+  };
+  const std::vector<std::int64_t>& result = sizesOf(results, 0);
+  // A backward computes the gradients of the input, which may not be needed, and of the weight.
+  const auto gradients = static_cast<double>(std::min<std::size_t>(2, results.size()));
   switch (arithmetic) {
     case Arithmetic::kLittle:
       return 0;
     case Arithmetic::kProduct:
-    case Arithmetic::kAddedProduct: {
-      const std::size_t first = arithmetic == Arithmetic::kProduct ? 0 : 1;
-      if (results.empty() || arguments.size() <= first || arguments[first].sizes.empty()) return 0;
-      return 2 * numberOfValues(results[0].sizes) *
-             static_cast<double>(arguments[first].sizes.back());
-    }
+      return 2 * numberOfValues(result) * sizeFromEnd(argument(0), 1);
+    case Arithmetic::kAddedProduct:
+      return 2 * numberOfValues(result) * sizeFromEnd(argument(1), 1);
+    // At each place of the smaller one, input or output: a transposed one goes the other way.
     case Arithmetic::kConvolution:
-    case Arithmetic::kConvolutionGradients: {
-      const bool isForward = arithmetic == Arithmetic::kConvolution;
-      const std::size_t filters = isForward ? 1 : 2;
-      if (arguments.size() <= filters || results.empty()) return 0;
-      // At each place of the smaller one, input or output: a transposed one goes the other way.
-      const double places = std::min(placesOf(arguments[0].sizes),
-                                     placesOf((isForward ? results[0] : arguments[1]).sizes));
-      // A backward computes the gradients of the input, which may not be needed, and of the
-      // filters.
-      const auto gradients =
-          static_cast<double>(isForward ? 1 : std::min<std::size_t>(2, results.size()));
-      return gradients * 2 * places * numberOfValues(arguments[filters].sizes);
-    }
+      return 2 * std::min(placesOf(argument(0)), placesOf(result)) * numberOfValues(argument(1));
+    case Arithmetic::kConvolutionGradients:
+      return gradients * 2 * std::min(placesOf(argument(0)), placesOf(argument(1))) *
+             numberOfValues(argument(2));
     case Arithmetic::kLinearGradients:
-      return arguments.size() < 3 || arguments[2].sizes.empty()
-                 ? 0
-                 : static_cast<double>(std::min<std::size_t>(2, results.size())) * 2 *
-                       numberOfValues(arguments[1].sizes) *
-                       static_cast<double>(arguments[2].sizes.back());
+      return gradients * 2 * numberOfValues(argument(1)) * sizeFromEnd(argument(2), 1);
     case Arithmetic::kRecurrent:
     case Arithmetic::kRecurrentGradients: {
-      if (arguments.empty() || arguments[0].sizes.empty() || arguments[0].sizes.back() == 0)
-        return 0;
-      const double rows =
-          numberOfValues(arguments[0].sizes) / static_cast<double>(arguments[0].sizes.back());
+      const double width = sizeFromEnd(argument(0), 1);
       double weights = 0;
       for (const SeenTensor& each : arguments) {
         if (each.sizes.size() == 2) weights += numberOfValues(each.sizes);
       }
+      const double rows = width > 0 ? numberOfValues(argument(0)) / width : 0;
       return (arithmetic == Arithmetic::kRecurrent ? 2 : 4) * rows * weights;
     }
     case Arithmetic::kAttention:
-      return arguments.size() < 3 || arguments[1].sizes.size() < 2
-                 ? 0
-                 : 4 * numberOfValues(arguments[0].sizes) *
-                       static_cast<double>(arguments[1].sizes[arguments[1].sizes.size() - 2]);
+      return 4 * numberOfValues(argument(0)) * sizeFromEnd(argument(1), 2);
   }
   return 0;
 }
