@@ -15,7 +15,7 @@ QString shortOpName(const std::string& op) {
   if (name.startsWith(node)) {
     return name.mid(node.size());
   }
-  return name.startsWith(QLatin1String("aten::")) ? name.mid(6) : name;
+  return text(analysis::shortOp(op));
 }
 
 OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, QObject* parent)

@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/op_label.h"
 #include "analysis/statistics.h"
 
 namespace highwater::analysis {
@@ -27,9 +28,7 @@ constexpr std::array<std::string_view, 26> kViews = {
     "view_as",   "_reshape_alias"};
 
 bool onlyLooks(std::string_view name) {
-  constexpr std::string_view kPrefix = "aten::";
-  if (name.substr(0, kPrefix.size()) == kPrefix) name.remove_prefix(kPrefix.size());
-  return std::find(kViews.begin(), kViews.end(), name) != kViews.end();
+  return std::find(kViews.begin(), kViews.end(), shortOp(name)) != kViews.end();
 }
 
 /// An event that may move a step's work from one backend to another.

@@ -8,6 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "analysis/op_label.h"
+
 namespace highwater::analysis {
 namespace {
 
@@ -98,8 +100,7 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
   const bool isSimulated = store.hello() && store.hello()->device.simulated;
   for (const events::OpWork& each : store.opWork()) {
     result.step = each.step();
-    std::string op = store.name(each.op());
-    if (op.starts_with("aten::")) op.erase(0, 6);
+    const std::string op(shortOp(store.name(each.op())));
     const Times times = timesOf(each, op, isSimulated ? kSimulated : kAppleGpu);
     add(all, times);
     if (each.op() == kOtherId) continue;
