@@ -36,22 +36,6 @@ def _source(code, file: str) -> tuple[str, int]:
     return textwrap.dedent("".join(lines)), first
 
 
-def source_lines(owner) -> tuple[str, list[str], int] | None:
-    """The file of a class, of a code object or of a path, the lines of what it is, and the number of the first; None
-    where the source is not known, or has changed since this process began."""
-    try:
-        if isinstance(owner, str):
-            if os.path.getmtime(owner) > _STARTED:
-                return None
-            with open(owner, encoding="utf-8") as source:
-                return owner, source.read().splitlines(), 1
-        file = inspect.getsourcefile(owner)
-        text, first = _source(owner, file)
-        return (file, text.splitlines(), max(first, 1)) if text else None
-    except Exception:  # what it would tell is a hint, and source may be anything
-        return None
-
-
 def _or_none(function):
     """`function`, which returns None where it fails: what it would tell is a hint, and source may be anything."""
     @functools.wraps(function)
@@ -61,6 +45,20 @@ def _or_none(function):
         except Exception:
             return None
     return careful
+
+
+@_or_none
+def source_lines(owner) -> tuple[str, list[str], int] | None:
+    """The file of a class, of a code object or of a path, the lines of what it is, and the number of the first; None
+    where the source is not known, or has changed since this process began."""
+    if not isinstance(owner, str):
+        file = inspect.getsourcefile(owner)
+        text, first = _source(owner, file)
+        return (file, text.splitlines(), max(first, 1)) if text else None
+    if os.path.getmtime(owner) > _STARTED:
+        return None
+    with open(owner, encoding="utf-8") as source:
+        return owner, source.read().splitlines(), 1
 
 
 @_or_none
