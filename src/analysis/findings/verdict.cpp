@@ -8,8 +8,10 @@
 
 #include "analysis/account/time_account.h"
 #include "analysis/device/device_work.h"
+#include "analysis/device/host_timeline.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/findings/finding_rules.h"
+#include "analysis/statistics.h"
 #include "analysis/whole_steps.h"
 #include "core/units.h"
 
@@ -97,13 +99,44 @@ Verdict deviceVerdict(const LiveStore& store, const std::string& reason) {
           "The device is the bottleneck: " + reason + "." + (work.empty() ? "" : " " + work)};
 }
 
-/// Whether the device keeps up with the host: the host has waited for the device after the last
-/// step, and since `fromNs` for hardly any time. Before such a wait nothing tells.
-bool keepsUp(const LiveStore& store, std::int64_t fromNs, double stepsNs) {
-  const std::int64_t lastNs = endNsOf(store.steps().records.back());
-  const SpanIndex& waits = store.syncLane();
-  if (waits.firstFrom(lastNs) == waits.size()) return false;
-  const TimeAccount all = accountTime(store, TimeRange{fromNs, wholeRun(store).endNs});
+/// A device that keeps up has less than this many steps' work to do when the host begins to wait.
+constexpr double kMostStepsLeft = 2;
+/// Waits in more than this share of the steps, 0 to 1, leave no room for a backlog.
+constexpr double kRareWaits = 0.25;
+
+/// "..., the work of 13 steps", where the device was that far behind at most of the waits: in steps
+/// that are alike the backlog only grows if the device is the slower one. Empty where it was not,
+/// where many steps wait, and where fewer than two waits tell.
+std::string backlogText(const CheckedSteps& steps, std::span<const events::StepRecord> newest) {
+  const double stepNs = steps.medianMs * kNsPerMs;
+  std::vector<double> backlogs;
+  for (const events::StepRecord& each : newest) {
+    const std::int64_t waitNs = steps.store.syncLane().summedNs(each.begin_ns(), endNsOf(each));
+    // A step that does much else before it waits may have queued more than the others.
+    const double ownNs = static_cast<double>(each.duration_ns() - waitNs);
+    if (waitNs > kNearZeroWaitNs && ownNs <= kMostStepsLeft * stepNs) {
+      backlogs.push_back(static_cast<double>(waitNs));
+    }
+  }
+  if (static_cast<double>(backlogs.size()) > kRareWaits * static_cast<double>(newest.size())) {
+    return {};
+  }
+  if (backlogs.size() < 2) return {};
+  const double medianNs = medianOf(std::move(backlogs));
+  if (medianNs <= kMostStepsLeft * stepNs) return {};
+  return "when the host waits, in few of the steps, the device has " +
+         formatDuration(std::llround(medianNs)) + " of work left, that of " +
+         std::to_string(std::lround(medianNs / stepNs)) + " steps";
+}
+
+/// Whether the device keeps up with the host: it had done everything at some time from the last
+/// tenth of `newest` on, and since their begin the host has waited for it for hardly any time.
+/// Before such a wait nothing tells.
+bool keepsUp(const LiveStore& store, std::span<const events::StepRecord> newest, double stepsNs) {
+  const std::int64_t endNs = wholeRun(store).endNs;
+  const auto& nearlyLast = newest[newest.size() - 1 - newest.size() / 10];
+  if (possibleDrains(store, TimeRange{nearlyLast.begin_ns(), endNs}, 1) == 0) return false;
+  const TimeAccount all = accountTime(store, TimeRange{newest.front().begin_ns(), endNs});
   const std::int64_t waitNs =
       all.nsWhere([](const AccountRow& row) { return row.activity == Activity::Wait; });
   return static_cast<double>(waitNs) <= kHardlyWaits * stepsNs;
@@ -148,7 +181,9 @@ Verdict verdictOn(const CheckedSteps& steps) {
       "it waits for the device for " + percentText(waits) + " of a step only";
   const std::string waitsText = "the host waits for it for " + percentText(waits) + " of a step";
   const IdleShare idle = idleShareOf(steps.store, newest);
+  const std::string backlog = backlogText(steps, newest);
   if (!idle.isKnown()) {
+    if (!backlog.empty()) return deviceVerdict(steps.store, backlog);
     // Only at the end is waited for what all the steps have queued.
     const auto drain = steps.ofRange ? std::nullopt : drainAfterSteps(steps.store);
     const double drainNs = drain ? static_cast<double>(drain->endNs - drain->beginNs) : 0;
@@ -157,7 +192,7 @@ Verdict verdictOn(const CheckedSteps& steps) {
                                             formatDuration(drain->endNs - drain->beginNs) +
                                             " until what the steps have queued is done");
     }
-    if (waits > kHardlyWaits || !keepsUp(steps.store, account.range.beginNs, stepsNs)) return {};
+    if (waits > kHardlyWaits || !keepsUp(steps.store, newest, stepsNs)) return {};
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
   }
@@ -175,6 +210,7 @@ Verdict verdictOn(const CheckedSteps& steps) {
   if (idle.probable >= kLeastIdleShare) {
     return {Bottleneck::kTurns, "Host and device take turns: " + both};
   }
+  if (!backlog.empty()) return deviceVerdict(steps.store, backlog);
   return {Bottleneck::kUnknown, "Either may be the bottleneck: " + both};
 }
 
