@@ -95,7 +95,7 @@ void FindingsDock::begin() {
   costNs_ = 0;
   saysChecking_ = false;
   changes_.reset();
-  check_ = std::make_unique<analysis::FindingsCheck>(*store_, range_);
+  check_ = analysis::findProblemsInTurns(*store_, range_);
 }
 
 void FindingsDock::takeTurn() {
@@ -132,7 +132,7 @@ void FindingsDock::advance() {
   if (!check_->isDone()) {
     check_->advance();
   } else if (!changes_) {
-    changes_ = std::make_unique<analysis::RunChangesCheck>(*store_, kMostChanges, &known_);
+    changes_ = analysis::runChangesInTurns(*store_, kMostChanges, &known_);
   } else {
     changes_->advance();
   }
@@ -140,8 +140,8 @@ void FindingsDock::advance() {
 
 void FindingsDock::showChecked() {
   turnTimer_.stop();
-  const analysis::Findings findings = check_->findings();
-  panel_->showChanges(changes_ ? changes_->changes() : std::vector<analysis::RunChange>());
+  const analysis::Findings findings = check_->finish();
+  panel_->showChanges(changes_ ? changes_->finish() : std::vector<analysis::RunChange>());
   check_.reset();
   changes_.reset();
   isOutdated_ = false;

@@ -39,7 +39,7 @@ class FindingsDock final : public QObject {
   /// Shows that another run is checked, and begins.
   void startOver();
   /// Whether a check has begun that is not complete.
-  [[nodiscard]] bool isChecking() const { return check_ != nullptr; }
+  [[nodiscard]] bool isChecking() const { return check_.has_value(); }
   /// Completes the check that has begun. Does nothing without one.
   void finish();
   /// The lane that the worst finding is about, if that is about events.
@@ -73,9 +73,9 @@ class FindingsDock final : public QObject {
   views::FindingsPanel* panel_;
   QTimer timer_;      ///< until the next check begins
   QTimer turnTimer_;  ///< until the next turn of the check
-  std::unique_ptr<analysis::FindingsCheck> check_;
+  std::optional<Turns<analysis::Findings>> check_;
   /// After the findings of the whole run: two ranges of one's own are for Compare.
-  std::unique_ptr<analysis::RunChangesCheck> changes_;
+  std::optional<Turns<std::vector<analysis::RunChange>>> changes_;
   analysis::KnownRunChanges known_;
   std::optional<analysis::TimeRange> range_;  ///< of that check
   std::uint64_t checkRevision_ = 0;

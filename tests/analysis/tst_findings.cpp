@@ -39,16 +39,15 @@ class TestFindings : public QObject {
       run.fill(store);
       const Findings direct = findProblems(store, range);
       QVERIFY(direct.found.size() >= 3);
-      FindingsCheck check(store, range);
+      auto check = findProblemsInTurns(store, range);
       std::uint32_t parts = 0;
-      for (; !check.isDone(); ++parts) {
-        check.advance();
+      for (; check.advance(); ++parts) {
         OwnedBatch more;
         run.addStep(more, 41 + parts);
         store.apply(more.view());
       }
       QVERIFY(parts > 15);  // at least one for each rule
-      const Findings& inParts = check.findings();
+      const Findings inParts = check.finish();
       QCOMPARE(inParts.steps, direct.steps);
       QCOMPARE(inParts.noiseMs, direct.noiseMs);
       QCOMPARE(kindsOf(inParts), kindsOf(direct));

@@ -29,18 +29,13 @@ double stepMs(const QueueModel& model) {
          static_cast<double>(steps.size() - 2);
 }
 
-void readAll(GainEstimator& gains) {
-  while (gains.advance()) {
-  }
-}
-
 Gain gainOf(const OwnedBatch& batch, const Fix& fix) {
   LiveStore store;
   store.apply(helloOf(WorkStart::kEager));
   store.apply(batch.view());
   // Without the last step, whose device work ends after the last wait.
   GainEstimator gains(store, 1, store.steps().records.size() - 1);
-  readAll(gains);
+  gains.read().finish();
   return gains.of(fix);
 }
 
@@ -211,12 +206,12 @@ class TestGainEstimate : public QObject {
     const QueueModel model = runOf(evenStep(100));
     store.apply(model.batch().view());
     GainEstimator gains(store, 1, 10);
-    readAll(gains);
+    gains.read().finish();
     QVERIFY(!gains.known());
     QCOMPARE(gains.of({}).high, 0.0);
     const LiveStore empty;
     GainEstimator ofNothing(empty, 1, 10);
-    readAll(ofNothing);
+    ofNothing.read().finish();
     QVERIFY(!ofNothing.known());
   }
 

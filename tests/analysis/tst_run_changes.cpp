@@ -113,10 +113,10 @@ class TestRunChanges : public QObject {
     store.apply(last.view());
     KnownRunChanges known;
     const auto parts = [&] {
-      RunChangesCheck check(store, 3, &known);
+      auto check = runChangesInTurns(store, 3, &known);
       std::size_t count = 0;
-      for (; !check.isDone(); ++count) check.advance();
-      return std::pair(count, check.changes());
+      while (check.advance()) ++count;
+      return std::pair(count, check.finish());
     };
     const auto [first, changes] = parts();
     QCOMPARE(changes.size(), std::size_t{3});

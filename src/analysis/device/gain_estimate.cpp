@@ -23,15 +23,26 @@ void Fix::add(const Fix& other) {
   }
 }
 
-/// A timeline with what its stretches are read by. The rules refer to the ends, and the walk to the
-/// timeline.
+/// Blocks of steps that are read from one timeline, with what its stretches are read by. The rules
+/// refer to the ends, and the walk to the timeline.
 struct GainEstimator::Reading {
-  Reading(const LiveStore& store, const Rows& rows, std::int64_t medianSpanNs)
-      : timeline(store, rows.first, rows.last),
+  Reading(const LiveStore& store, std::span<const Rows> rows, std::int64_t medianSpanNs)
+      : blocks(rows),
+        timeline(store, rows.front().first, rows.back().last),
         ends(store, timeline.host, timeline.first, timeline.last),
         rules(store, ends, medianSpanNs),
-        walk(timeline.host) {}
+        walk(timeline.host) {
+    const auto& records = store.steps().records;
+    for (const Rows& each : blocks) {
+      counted.push_back({records[each.first].begin_ns(),
+                         each.last < records.size()
+                             ? records[each.last].begin_ns()
+                             : records.back().begin_ns() + records.back().duration_ns()});
+    }
+  }
 
+  std::span<const Rows> blocks;
+  std::vector<TimeRange> counted;  ///< their times
   RangeTimeline timeline;
   DeviceEnds ends;
   IdleRules rules;
@@ -42,9 +53,10 @@ GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::
     : store_(store) {
   lastRow = std::min(lastRow, store.steps().records.size());
   using Limits = std::numeric_limits<std::int64_t>;
-  done_ = !store.hasQueue() || firstRow >= lastRow ||
-          possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2;
-  if (done_) return;
+  if (!store.hasQueue() || firstRow >= lastRow ||
+      possibleDrains(store, {Limits::min(), Limits::max()}, 2) < 2) {
+    return;
+  }
   const std::size_t rows = lastRow - firstRow;
   medianSpanNs_ = medianSpanNs(store);
   workStart_ = workStartOf(store);
@@ -65,75 +77,50 @@ GainEstimator::GainEstimator(const LiveStore& store, std::size_t firstRow, std::
   }
 }
 
-GainEstimator::~GainEstimator() = default;
-
-bool GainEstimator::advance() {
-  if (done_) return false;
-  if (reading_) {
-    read();
-  } else if (nextBlock_ < blocks_.size()) {
-    startReading();
-  } else {
-    if (known()) replayRecorded();
-    done_ = true;
+Turns<> GainEstimator::read() {
+  const std::size_t together = shareTimeline_ ? blocks_.size() : 1;
+  for (std::size_t next = 0; next < blocks_.size(); next += together) {
+    Reading reading(store_, std::span(blocks_).subspan(next, together), medianSpanNs_);
+    const auto& drains = reading.timeline.host.drains;
+    if (drains.size() >= 2) {
+      Part start;  // of this block: the device has nothing to do
+      start.kind = Part::Kind::Drain;
+      start.beginNs = drains.front().endNs;
+      parts_.push_back(start);
+    }
+    const auto add = [&](const Stretch& stretch) { addStretch(stretch, reading); };
+    co_await NextTurn{};
+    while (reading.walk.forNext(StretchWalk::kSpansAPart, add)) co_await NextTurn{};
+    countSteps(reading);
+    co_await NextTurn{};
   }
-  return !done_;
+  if (known()) replayRecorded();
 }
 
-void GainEstimator::startReading() {
-  read_ = std::span(blocks_).subspan(nextBlock_, shareTimeline_ ? blocks_.size() : 1);
-  nextBlock_ += read_.size();
-  reading_ = std::make_unique<Reading>(store_, Rows{read_.front().first, read_.back().last},
-                                       medianSpanNs_);
-  const auto& records = store_.steps().records;
-  counted_.clear();
-  for (const Rows& each : read_) {
-    counted_.push_back({records[each.first].begin_ns(),
-                        each.last < records.size()
-                            ? records[each.last].begin_ns()
-                            : records.back().begin_ns() + records.back().duration_ns()});
-  }
-  const auto& drains = reading_->timeline.host.drains;
-  if (drains.size() < 2) return;
-  Part start;  // of this block: the device has nothing to do
-  start.kind = Part::Kind::Drain;
-  start.beginNs = drains.front().endNs;
-  parts_.push_back(start);
-}
-
-void GainEstimator::read() {
-  const auto add = [this](const Stretch& stretch) {
-    IdleTime idle;
-    reading_->rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
-    const double ms =
-        toMs(std::max<std::int64_t>(stretch.closing.endNs - stretch.opening.endNs, 0));
-    const auto busyNs = [ms](double idleMs) { return std::max(ms - idleMs, 0.0) * kNsPerMs; };
-    addStretch(stretch, reading_->ends,
-               {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low), busyNs(idle.probable)});
-  };
-  if (reading_->walk.forNext(StretchWalk::kSpansAPart, add)) return;
-  countSteps();
-  reading_.reset();
-}
-
-void GainEstimator::countSteps() {
-  const auto& drains = reading_->timeline.host.drains;
+void GainEstimator::countSteps(const Reading& reading) {
+  const auto& drains = reading.timeline.host.drains;
   if (drains.size() < 2) return;
   // Before the first drain and after the last one nothing is known.
-  for (std::size_t i = 0; i < read_.size(); ++i) {
-    const auto& [beginNs, endNs] = counted_[i];
+  for (std::size_t i = 0; i < reading.blocks.size(); ++i) {
+    const auto& [beginNs, endNs] = reading.counted[i];
     const std::int64_t fromNs = std::clamp(drains.front().endNs, beginNs, endNs);
     const std::int64_t toNs = std::clamp(drains.back().endNs, beginNs, endNs);
     if (toNs <= fromNs) continue;
-    steps_ += static_cast<double>(read_[i].last - read_[i].first) *
+    steps_ += static_cast<double>(reading.blocks[i].last - reading.blocks[i].first) *
               static_cast<double>(toNs - fromNs) / static_cast<double>(endNs - beginNs);
   }
 }
 
-void GainEstimator::addStretch(const Stretch& stretch, const DeviceEnds& ends,
-                               const PerWork& deviceNs) {
-  const auto counts = [this](std::int64_t ns) {
-    return std::any_of(counted_.begin(), counted_.end(), [ns](const TimeRange& each) {
+void GainEstimator::addStretch(const Stretch& stretch, Reading& reading) {
+  IdleTime idle;
+  reading.rules.apply(stretch, [&idle](const IdlePart& part) { idle += part.idle; });
+  const double ms = toMs(std::max<std::int64_t>(stretch.closing.endNs - stretch.opening.endNs, 0));
+  const auto busyNs = [ms](double idleMs) { return std::max(ms - idleMs, 0.0) * kNsPerMs; };
+  const PerWork deviceNs = {busyNs(idle.high), busyNs(idle.probable), busyNs(idle.low),
+                            busyNs(idle.probable)};
+  const DeviceEnds& ends = reading.ends;
+  const auto counts = [&reading](std::int64_t ns) {
+    return std::any_of(reading.counted.begin(), reading.counted.end(), [ns](const TimeRange& each) {
       return ns >= each.beginNs && ns < each.endNs;
     });
   };

@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <span>
 #include <vector>
 
 #include "analysis/device/host_timeline.h"
 #include "analysis/run_summary.h"
+#include "core/turns.h"
 
 namespace highwater::analysis {
 
@@ -76,20 +76,16 @@ struct Fix {
 ///   - The bounds are those of the idle time: the gains with the least, the probable and the most
 ///     work of the device; the lower one without what a removed wait took beyond the backlog. How
 ///     much step times vary by chance is not in the bounds.
-///
-/// The recorded time line is read in parts, so that it does not block the window's thread.
 class GainEstimator {
  public:
   /// For the steps of the rows [firstRow, lastRow); of more than kMostSteps it looks at as many, in
-  /// blocks that are spread evenly. Steps may be added to the store between the parts, and do not
-  /// count. The store must outlive the estimator.
+  /// blocks that are spread evenly. Steps may be added to the store between the turns of read(),
+  /// and do not count. The store must outlive the estimator.
   GainEstimator(const LiveStore& store, std::size_t firstRow, std::size_t lastRow);
-  ~GainEstimator();
 
-  /// Does the next part. Returns whether there is another one.
-  bool advance();
+  /// Reads the recorded time line. To be called once, before anything else.
+  Turns<> read();
   /// False if the rows contain no two waits that emptied the queue: then every gain is 0.
-  /// Precondition, as of of(): all parts are done.
   [[nodiscard]] bool known() const { return steps_ > 0; }
   /// The gain of a fix, in ms a step: the mean of the steps. Not negative. Where a fix leaves out
   /// work that may be needed, the estimate is the middle of the gains with and without that work.
@@ -138,13 +134,9 @@ class GainEstimator {
   /// How far the stretches of one timeline are read.
   struct Reading;
 
-  /// Makes the timeline of the next blocks of steps: of one, or of all if they share it.
-  void startReading();
-  /// Adds the next stretches.
-  void read();
+  void addStretch(const Stretch& stretch, Reading& reading);
   /// Counts the steps of the blocks that are read.
-  void countSteps();
-  void addStretch(const Stretch& stretch, const DeviceEnds& ends, const PerWork& deviceNs);
+  void countSteps(const Reading& reading);
   /// The replay without a fix: finds what each drain took beyond the backlog, and the time.
   void replayRecorded();
   /// The time with the fix. `cautious`: as for the lower bound.
@@ -154,13 +146,8 @@ class GainEstimator {
 
   const LiveStore& store_;
   std::vector<Rows> blocks_;
-  bool shareTimeline_ = false;  ///< all blocks are read from one timeline
-  std::size_t nextBlock_ = 0;
-  std::unique_ptr<Reading> reading_;
-  bool done_ = false;
-  std::span<const Rows> read_;      ///< the blocks of steps that are being read
-  std::vector<TimeRange> counted_;  ///< their times
-  std::int64_t medianSpanNs_ = 0;   ///< of the run
+  bool shareTimeline_ = false;     ///< all blocks are read from one timeline
+  std::int64_t medianSpanNs_ = 0;  ///< of the run
   WorkStart workStart_ = WorkStart::kUnknown;
   double steps_ = 0;  ///< of all blocks, as far as they lie between two drains
   std::vector<Part> parts_;

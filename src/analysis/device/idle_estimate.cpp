@@ -63,27 +63,11 @@ std::vector<CauseOfIdle> causesOf(const std::vector<StepIdle>& steps) {
   return causes;
 }
 
-}  // namespace
-
-std::string_view idleCauseName(IdleCause cause) {
-  constexpr std::array<std::string_view, kIdleCauses> kNames = {
-      "batch assembly", "device move", "a fallback's CPU time", "reading values",
-      "queueing ops",   "evaluation",  "between steps",         "work outside of phases"};
-  return kNames[static_cast<std::size_t>(cause)];
-}
-
-std::string_view idleCauseKey(IdleCause cause) {
-  constexpr std::array<std::string_view, kIdleCauses> kKeys = {
-      "batch_assembly", "device_move", "fallback",      "reading_values",
-      "queueing",       "evaluation",  "between_steps", "outside_phases"};
-  return kKeys[static_cast<std::size_t>(cause)];
-}
-
 /// Notes the idle time of each step of a timeline.
-class IdleEstimation::Estimator {
+class StepIdleNotes {
  public:
-  /// `timeline` must outlive the estimator.
-  Estimator(const LiveStore& store, const RangeTimeline& timeline)
+  /// `timeline` must outlive the notes.
+  StepIdleNotes(const LiveStore& store, const RangeTimeline& timeline)
       : knowsPasses_(knowsPasses(store)),
         firstRow_(timeline.first),
         steps_(timeline.last - timeline.first),
@@ -92,11 +76,11 @@ class IdleEstimation::Estimator {
         host_(timeline.host),
         walk_(timeline.host) {}
   // The rules refer to the ends.
-  Estimator(const Estimator&) = delete;
-  Estimator& operator=(const Estimator&) = delete;
+  StepIdleNotes(const StepIdleNotes&) = delete;
+  StepIdleNotes& operator=(const StepIdleNotes&) = delete;
 
   /// Looks at the next stretches, at last at what lies in none. Returns whether there are more.
-  bool advance() {
+  bool addNext() {
     const bool more = walk_.forNext(StretchWalk::kSpansAPart, [this](const Stretch& stretch) {
       rules_.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
       // A part of each wait is none of the device's work: the host hears late that it is done.
@@ -137,61 +121,63 @@ class IdleEstimation::Estimator {
   StretchWalk walk_;
 };
 
-IdleEstimation::IdleEstimation(const LiveStore& store, std::uint32_t firstStep,
-                               std::uint32_t lastStep)
-    : store_(store) {
+}  // namespace
+
+std::string_view idleCauseName(IdleCause cause) {
+  constexpr std::array<std::string_view, kIdleCauses> kNames = {
+      "batch assembly", "device move", "a fallback's CPU time", "reading values",
+      "queueing ops",   "evaluation",  "between steps",         "work outside of phases"};
+  return kNames[static_cast<std::size_t>(cause)];
+}
+
+std::string_view idleCauseKey(IdleCause cause) {
+  constexpr std::array<std::string_view, kIdleCauses> kKeys = {
+      "batch_assembly", "device_move", "fallback",      "reading_values",
+      "queueing",       "evaluation",  "between_steps", "outside_phases"};
+  return kKeys[static_cast<std::size_t>(cause)];
+}
+
+Turns<IdleSummary> estimateIdleInTurns(const LiveStore& store, std::uint32_t firstStep,
+                                       std::uint32_t lastStep) {
+  IdleSummary summary;
   const auto& records = store.steps().records;
-  if (!store.hasQueue() || records.size() < 3) return;
+  if (!store.hasQueue() || records.size() < 3) co_return summary;
   const auto rowAfter = [&](auto&& isBefore) {
     const auto at = std::partition_point(records.begin(), records.end(), isBefore);
     return static_cast<std::size_t>(at - records.begin());
   };
   // The first step is not counted, and the last has no next one.
-  first_ =
+  const std::size_t first =
       std::max<std::size_t>(rowAfter([&](const auto& each) { return each.step() < firstStep; }), 1);
-  last_ = std::min(rowAfter([&](const auto& each) { return each.step() <= lastStep; }),
-                   records.size() - 1);
-  last_ = std::max(last_, first_);
-}
-
-IdleEstimation::~IdleEstimation() = default;
-
-bool IdleEstimation::advance() {
-  if (first_ == last_) return false;
-  if (!timeline_) {
-    timeline_ = std::make_unique<RangeTimeline>(store_, first_, last_);
-    return true;
-  }
-  if (!estimator_) {
-    estimator_ = std::make_unique<Estimator>(store_, *timeline_);
-    return true;
-  }
-  if (estimator_->advance()) return true;
-  const auto& records = store_.steps().records;
+  const std::size_t last = std::min(
+      rowAfter([&](const auto& each) { return each.step() <= lastStep; }), records.size() - 1);
+  if (first >= last) co_return summary;
+  const RangeTimeline timeline(store, first, last);
+  co_await NextTurn{};
+  StepIdleNotes notes(store, timeline);
+  co_await NextTurn{};
+  while (notes.addNext()) co_await NextTurn{};
   std::vector<double> windows;
-  windows.reserve(last_ - first_);
-  summary_.steps.reserve(last_ - first_);
-  for (std::size_t row = first_; row < last_; ++row) {
-    StepIdle step = estimator_->ofRow(row);
+  windows.reserve(last - first);
+  summary.steps.reserve(last - first);
+  for (std::size_t row = first; row < last; ++row) {
+    StepIdle step = notes.ofRow(row);
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());
     // A wait counts for the step before it, though it may lie in the next one.
     step.total.high = std::min(step.total.high, step.ms);
     windows.push_back(step.ms);
-    summary_.steps.push_back(step);
+    summary.steps.push_back(step);
   }
-  summary_.stepMsP50 = medianOf(std::move(windows));
-  summary_.p50 =
-      medians(summary_.steps, [](const StepIdle& step) -> const IdleTime& { return step.total; });
-  summary_.causes = causesOf(summary_.steps);
-  return false;
+  summary.stepMsP50 = medianOf(std::move(windows));
+  summary.p50 =
+      medians(summary.steps, [](const StepIdle& step) -> const IdleTime& { return step.total; });
+  summary.causes = causesOf(summary.steps);
+  co_return summary;
 }
 
 IdleSummary estimateIdle(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep) {
-  IdleEstimation estimation(store, firstStep, lastStep);
-  while (estimation.advance()) {
-  }
-  return estimation.summary();
+  return estimateIdleInTurns(store, firstStep, lastStep).finish();
 }
 
 }  // namespace highwater::analysis

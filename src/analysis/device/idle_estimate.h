@@ -3,15 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "analysis/device/host_timeline.h"
+#include "core/turns.h"
 
 namespace highwater::analysis {
-
-struct RangeTimeline;
 
 /// What the host did while the device was idle.
 enum class IdleCause : std::uint8_t {
@@ -99,26 +97,9 @@ struct IdleSummary {
     const LiveStore& store, std::uint32_t firstStep = 0,
     std::uint32_t lastStep = std::numeric_limits<std::uint32_t>::max());
 
-/// estimateIdle() in parts, so that it does not block the window's thread. Steps may be added to
-/// the store between the parts, and do not count.
-class IdleEstimation {
- public:
-  IdleEstimation(const LiveStore& store, std::uint32_t firstStep, std::uint32_t lastStep);
-  ~IdleEstimation();
-
-  /// Does the next part. Returns whether there is another one.
-  bool advance();
-  /// Precondition: all parts are done.
-  [[nodiscard]] const IdleSummary& summary() const { return summary_; }
-
- private:
-  class Estimator;
-
-  const LiveStore& store_;
-  std::size_t first_ = 0, last_ = 0;  ///< rows; the same if nothing can be estimated
-  std::unique_ptr<RangeTimeline> timeline_;
-  std::unique_ptr<Estimator> estimator_;
-  IdleSummary summary_;
-};
+/// The same in turns. Steps may be added to the store between them, and do not count.
+[[nodiscard]] Turns<IdleSummary> estimateIdleInTurns(const LiveStore& store,
+                                                     std::uint32_t firstStep,
+                                                     std::uint32_t lastStep);
 
 }  // namespace highwater::analysis

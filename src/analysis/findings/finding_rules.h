@@ -11,30 +11,31 @@
 #include "analysis/account/memory_account.h"
 #include "analysis/account/time_account.h"
 #include "analysis/findings/findings.h"
+#include "core/turns.h"
 
 /// The rules behind findProblems(): only for the sources of this folder.
 namespace highwater::analysis {
 
 /// Tells what fixing a finding gains, and what fixing all of them gains together. This takes a
-/// replay, so fixes are noted by the rules and priced after them, in parts.
+/// replay, so fixes are noted by the rules and priced after them.
 class GainAccount {
  public:
   /// For the steps of the rows [firstRow, lastRow), with their median and its noise: see Findings.
   GainAccount(const LiveStore& store, std::size_t firstRow, std::size_t lastRow, double medianMs,
               double noiseMs);
 
-  /// Adds a finding about time to those that were found, and notes its fix for advance(). The upper
+  /// Adds a finding about time to those that were found, and notes its fix for settle(). The upper
   /// bound of its gain is at least `mostMs`, in ms a step: for work that the fix may save, though
   /// no part of the recording is known to go.
   void add(Findings& findings, Finding finding, Fix fix, double mostMs = 0);
   /// Adds a finding with a gain that was found otherwise, which does not count in ofAll(), and
   /// ranks it by that.
   void add(Findings& findings, Finding finding, const Gain& gain) const;
-  /// Does the next part of setting the gains of the findings from their fixes, and ranks them by
-  /// that. A gain is at most what the finding waits for: a fix may save more, which then is not
-  /// this finding's. Without a queue the findings stay as they are. Returns whether there is
-  /// another part. `findings` must be the same each time, in the order in which they were added.
-  bool advance(Findings& findings);
+  /// Sets the gains of the findings from their fixes, and ranks them by that. A gain is at most
+  /// what the finding waits for: a fix may save more, which then is not this finding's. Without a
+  /// queue the findings stay as they are. `findings` must be those to which the fixes were added,
+  /// in that order.
+  Turns<> settle(Findings& findings);
   /// What the host works in loops of reads, in ms a step: it is part of the findings about those.
   /// `phase`: the one that they are in, None outside of phases.
   void noteLoopWork(events::Phase phase, double ms);
@@ -43,7 +44,7 @@ class GainAccount {
   [[nodiscard]] double queueLoopWorkMs() const { return queueLoopWorkMs_; }
   /// See Findings::noiseMs.
   [[nodiscard]] double noiseMs() const { return noiseMs_; }
-  /// What all fixes together gain; empty if there was none. Precondition: all parts are done.
+  /// What all fixes together gain; empty if there was none. Precondition: settle() is done.
   [[nodiscard]] std::optional<Gain> ofAll() const { return ofAll_; }
 
  private:
@@ -60,8 +61,6 @@ class GainAccount {
   std::size_t firstRow_, lastRow_;
   double medianMs_, noiseMs_;
   std::vector<Noted> noted_;
-  std::size_t nextNoted_ = 0;
-  std::unique_ptr<GainEstimator> estimator_;  ///< of the first part
   std::optional<Gain> ofAll_;
   double ownLoopWorkMs_ = 0, queueLoopWorkMs_ = 0;
 };
@@ -76,6 +75,11 @@ struct CheckedSteps {
   GainAccount& gains;
   bool ofRange = false;  ///< some steps were left out, because they lie outside of the range
 
+  /// The same steps after a turn: those that were added in between may have moved the records.
+  [[nodiscard]] CheckedSteps renewed() const {
+    const auto now = std::span(store.steps().records).subspan(firstRow, records.size());
+    return {store, firstRow, now, medianMs, gains, ofRange};
+  }
   /// "; step 1 is warm-up" where the run's first step was left out of a number that other
   /// numbers of the run include; else empty.
   [[nodiscard]] std::string withoutText() const;
@@ -121,20 +125,9 @@ void findFallbacks(const CheckedSteps& steps, Findings& findings);
 /// Adds findings for unplanned waits for the device and for values that are read for logging in
 /// every step.
 void findSyncPoints(const CheckedSteps& steps, Findings& findings);
-/// Adds a finding if the device is idle because the host is too slow: a rule in parts, because it
-/// takes half of the time of a check.
-class HostBoundRule {
- public:
-  HostBoundRule();
-  ~HostBoundRule();
-
-  /// Does the next part. Returns whether there is another one.
-  bool advance(const CheckedSteps& steps, Findings& findings);
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;  ///< of the first part
-};
+/// Adds a finding if the device is idle because the host is too slow. In turns, because it takes
+/// half of the time of a check.
+Turns<> findHostBound(CheckedSteps steps, Findings& findings);
 /// How long the host waits outside of steps for what steps have queued, in ns: the first wait after
 /// one or more of them.
 [[nodiscard]] std::int64_t backlogNs(const CheckedSteps& steps, const TimeRange& range);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include "analysis/findings/finding_rules.h"
@@ -195,30 +196,26 @@ bool hasKind(const Findings& findings, FindingKind kind) {
                      [kind](const Finding& each) { return each.kind == kind; });
 }
 
-bool GainAccount::advance(Findings& findings) {
-  if (noted_.empty()) return false;
-  if (!estimator_) {
-    estimator_ = std::make_unique<GainEstimator>(store_, firstRow_, lastRow_);
-    return true;
-  }
-  if (estimator_->advance()) return true;
-  if (!estimator_->known()) return false;
-  if (nextNoted_ < noted_.size()) {
-    const auto& [index, fix, mostMs] = noted_[nextNoted_++];
-    Gain gain = estimator_->of(fix);
+Turns<> GainAccount::settle(Findings& findings) {
+  if (noted_.empty()) co_return;
+  GainEstimator estimator(store_, firstRow_, lastRow_);
+  co_await NextTurn{};
+  co_await estimator.read();
+  if (!estimator.known()) co_return;
+  const auto gainOf = [&](const Fix& fix, double mostMs) {
+    Gain gain = estimator.of(fix);
     gain.high = std::max(gain.high, std::min(mostMs, medianMs_));
-    price(findings.found[index], gain);
-    return true;
-  }
+    return gain;
+  };
   Fix all;
   double mostMs = 0;
   for (const Noted& each : noted_) {
+    price(findings.found[each.index], gainOf(each.fix, each.mostMs));
     all.add(each.fix);
     mostMs = std::max(mostMs, each.mostMs);
+    co_await NextTurn{};
   }
-  ofAll_ = estimator_->of(all);
-  ofAll_->high = std::max(ofAll_->high, std::min(mostMs, medianMs_));
-  return false;
+  ofAll_ = gainOf(all, mostMs);
 }
 
 void GainAccount::price(Finding& finding, Gain gain) const {
@@ -333,7 +330,7 @@ bool isUnobserved(const LiveStore& store) {
 namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
-/// In the order of findings of equal rank. The null is HostBoundRule.
+/// In the order of findings of equal rank. The null is findHostBound().
 constexpr std::array<Rule, 21> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
@@ -356,104 +353,45 @@ constexpr std::array<Rule, 21> kRules = {&findNonFiniteLoss,
                                          &findAutocastOff,
                                          &findUnusedGradients};
 
-}  // namespace
-
-struct FindingsCheck::Parts {
-  const LiveStore& store;
-  Findings findings;
-  std::size_t first = 0, last = 0;  ///< rows of the steps; the same if there are too few
-  bool ofRange = false;             ///< see CheckedSteps
-  double medianMs = 0;
-  std::optional<GainAccount> gains;  ///< made with the medians, by the first part
-  HostBoundRule hostBound;
-  std::size_t nextRule = 0;
-  bool isJudged = false, done = false;
-
-  explicit Parts(const LiveStore& of) : store(of) {}
-
-  [[nodiscard]] std::span<const events::StepRecord> records() const {
-    return std::span(store.steps().records).subspan(first, last - first);
+void addGainOfAll(const GainAccount& gains, Findings& findings) {
+  findings.gainOfAllMs = gains.ofAll();
+  if (!findings.gainOfAllMs) return;
+  double waitsMs = 0, highMs = 0;
+  for (const Finding& each : findings.found) {
+    if (!each.gainMs || !each.waitsMs) continue;
+    waitsMs += *each.waitsMs;
+    highMs += std::max(*each.waitsMs, each.gainMs->high);
   }
+  Gain& all = *findings.gainOfAllMs;
+  all = {std::min(all.low, waitsMs), std::min(all.estimate, waitsMs), std::min(all.high, highMs)};
+}
 
-  void measureSteps() {
-    std::vector<double> durations;
-    durations.reserve(last - first);
-    for (const events::StepRecord& each : records()) durations.push_back(toMs(each.duration_ns()));
-    medianMs = medianOf(std::move(durations));
-    findings.steps = last - first;
-    findings.noiseMs = noiseOf(records(), medianMs);
-    gains.emplace(store, first, last, medianMs, findings.noiseMs);
+/// Of a run that ran out of memory because it grew, that is the cause; and that its memory was
+/// near the limit is clear.
+void settleOutOfMemory(std::vector<Finding>& found) {
+  const auto end = std::find_if(found.begin(), found.end(), [](const Finding& each) {
+    return each.kind == FindingKind::OutOfMemory;
+  });
+  if (end == found.end()) return;
+  const auto growth = std::find_if(found.begin(), found.end(), [](const Finding& each) {
+    return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::MemoryJumps ||
+           each.kind == FindingKind::DriverGrowth || each.kind == FindingKind::ShapeGrowth;
+  });
+  if (growth != found.end()) {
+    end->advice = "memory grows while the training goes on: mend that first (" + growth->title +
+                  "); a smaller batch would only end later";
   }
+  std::erase_if(found, [](const Finding& each) { return each.kind == FindingKind::NearLimit; });
+}
 
-  void applyNextRule() {
-    const CheckedSteps steps{store, first, records(), medianMs, *gains, ofRange};
-    if (const Rule rule = kRules[nextRule]) {
-      rule(steps, findings);
-    } else if (hostBound.advance(steps, findings)) {
-      return;
-    }
-    ++nextRule;
-  }
-
-  void judge() {
-    findings.verdict = verdictOn({store, first, records(), medianMs, *gains, ofRange});
-    isJudged = true;
-  }
-
-  /// See Findings::gainOfAllMs.
-  void addGainOfAll() {
-    findings.gainOfAllMs = gains->ofAll();
-    if (!findings.gainOfAllMs) return;
-    double waitsMs = 0, highMs = 0;
-    for (const Finding& each : findings.found) {
-      if (!each.gainMs || !each.waitsMs) continue;
-      waitsMs += *each.waitsMs;
-      highMs += std::max(*each.waitsMs, each.gainMs->high);
-    }
-    Gain& all = *findings.gainOfAllMs;
-    all = {std::min(all.low, waitsMs), std::min(all.estimate, waitsMs), std::min(all.high, highMs)};
-  }
-
-  /// Of a run that ran out of memory because it grew, that is the cause; and that its memory was
-  /// near the limit is clear.
-  void settleOutOfMemory() {
-    auto& found = findings.found;
-    const auto end = std::find_if(found.begin(), found.end(), [](const Finding& each) {
-      return each.kind == FindingKind::OutOfMemory;
-    });
-    if (end == found.end()) return;
-    const auto growth = std::find_if(found.begin(), found.end(), [](const Finding& each) {
-      return each.kind == FindingKind::MemoryGrowth || each.kind == FindingKind::MemoryJumps ||
-             each.kind == FindingKind::DriverGrowth || each.kind == FindingKind::ShapeGrowth;
-    });
-    if (growth != found.end()) {
-      end->advice = "memory grows while the training goes on: mend that first (" + growth->title +
-                    "); a smaller batch would only end later";
-    }
-    std::erase_if(found, [](const Finding& each) { return each.kind == FindingKind::NearLimit; });
-  }
-
-  void finish() {
-    // A value that is read at times, as the advice says, is no problem.
-    double stepsMs = 0;
-    for (const events::StepRecord& each : records()) stepsMs += toMs(each.duration_ns());
-    const double leastMs = kLeastRareShare * stepsMs / static_cast<double>(last - first);
-    std::erase_if(findings.found, [leastMs](const Finding& each) {
-      if (!each.rare || each.withinNoise) return each.rare;
-      // Of a single wait in the whole run nothing tells what it gains.
-      return each.gainMs ? each.gainMs->estimate < leastMs : each.count == 1;
-    });
-    addGainOfAll();
-    settleOutOfMemory();
-    std::stable_sort(findings.found.begin(), findings.found.end(),
-                     [](const Finding& a, const Finding& b) {
-                       return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
-                     });
-    done = true;
-  }
-};
-
-namespace {
+/// A value that is read at times, as the advice says, is no problem.
+void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
+  std::erase_if(found, [leastMs = kLeastRareShare * meanStepMs](const Finding& each) {
+    if (!each.rare || each.withinNoise) return each.rare;
+    // Of a single wait in the whole run nothing tells what it gains.
+    return each.gainMs ? each.gainMs->estimate < leastMs : each.count == 1;
+  });
+}
 
 Finding deviceUnused(const LiveStore& store) {
   const auto& steps = store.steps().records;
@@ -486,59 +424,59 @@ bool Findings::driverMemoryGrows() const {
   });
 }
 
-FindingsCheck::FindingsCheck(const LiveStore& store, std::optional<TimeRange> range)
-    : parts_(std::make_unique<Parts>(store)) {
-  Findings& findings = parts_->findings;
+Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRange> range) {
+  Findings findings;
   findings.ofRange = range.has_value();
   findings.unobserved = isUnobserved(store);
-  parts_->done = true;
   if (!range) findEnd(store, findings);
   const std::size_t all = store.steps().records.size();
-  if (all <= kLeastSteps) return;
+  if (all <= kLeastSteps) co_return findings;
   if (leftDeviceUnused(store)) {  // then there is nothing to say about how it is used
     if (!range) findings.found.push_back(deviceUnused(store));
-    return;
+    co_return findings;
   }
-  std::size_t first = 1, last = all;
-  if (range) {
-    const StepRows whole = wholeStepsIn(store, *range);
-    first = std::max<std::size_t>(whole.first, 1);
-    last = whole.last;
+  const StepRows whole = range ? wholeStepsIn(store, *range) : StepRows{0, all};
+  const std::size_t first = std::max<std::size_t>(whole.first, 1), last = whole.last;
+  if (last < first + kLeastSteps) co_return findings;
+
+  std::vector<double> durations;
+  for (const events::StepRecord& each : StepRows{first, last}.in(store)) {
+    durations.push_back(toMs(each.duration_ns()));
   }
-  if (last < first + kLeastSteps) return;
-  parts_->first = first;
-  parts_->last = last;
-  parts_->ofRange = first > 1 || last < all;
-  parts_->done = false;
-}
-
-FindingsCheck::~FindingsCheck() = default;
-
-bool FindingsCheck::isDone() const {
-  return parts_->done;
-}
-
-void FindingsCheck::advance() {
-  if (parts_->done) return;
-  if (!parts_->gains) {
-    parts_->measureSteps();
-  } else if (parts_->nextRule < kRules.size()) {
-    parts_->applyNextRule();
-  } else if (!parts_->isJudged) {
-    parts_->judge();
-  } else if (!parts_->gains->advance(parts_->findings)) {
-    parts_->finish();
+  const double meanMs = std::accumulate(durations.begin(), durations.end(), 0.0) /
+                        static_cast<double>(durations.size());
+  const double medianMs = medianOf(std::move(durations));
+  findings.steps = last - first;
+  findings.noiseMs = noiseOf(StepRows{first, last}.in(store), medianMs);
+  GainAccount gains(store, first, last, medianMs, findings.noiseMs);
+  const auto steps = [&] {
+    const bool isPart = first > 1 || last < all;
+    return CheckedSteps{store, first, StepRows{first, last}.in(store), medianMs, gains, isPart};
+  };
+  co_await NextTurn{};
+  for (const Rule rule : kRules) {
+    if (rule) {
+      rule(steps(), findings);
+    } else {
+      co_await findHostBound(steps(), findings);
+    }
+    co_await NextTurn{};
   }
-}
-
-const Findings& FindingsCheck::findings() const {
-  return parts_->findings;
+  findings.verdict = verdictOn(steps());
+  co_await NextTurn{};
+  co_await gains.settle(findings);
+  dropRareReads(meanMs, findings.found);
+  addGainOfAll(gains, findings);
+  settleOutOfMemory(findings.found);
+  std::stable_sort(findings.found.begin(), findings.found.end(),
+                   [](const Finding& a, const Finding& b) {
+                     return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
+                   });
+  co_return findings;
 }
 
 Findings findProblems(const LiveStore& store, std::optional<TimeRange> range) {
-  FindingsCheck check(store, range);
-  while (!check.isDone()) check.advance();
-  return check.findings();
+  return findProblemsInTurns(store, range).finish();
 }
 
 }  // namespace highwater::analysis

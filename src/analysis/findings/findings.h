@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 #include "analysis/findings/verdict.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
+#include "core/turns.h"
 
 namespace highwater::analysis {
 
@@ -242,24 +242,10 @@ inline constexpr double kGrowthHorizonSteps = 14'400;
 [[nodiscard]] Findings findProblems(const LiveStore& store,
                                     std::optional<TimeRange> range = std::nullopt);
 
-/// findProblems() in parts, so that it does not block the window's thread. The steps that count are
-/// those of the beginning. If the store grows between the parts, each rule sees what has arrived
-/// before it; if the store gets another run, the check must not go on.
-class FindingsCheck {
- public:
-  explicit FindingsCheck(const LiveStore& store, std::optional<TimeRange> range = std::nullopt);
-  ~FindingsCheck();
-
-  /// Whether all parts are done.
-  [[nodiscard]] bool isDone() const;
-  /// Does the next part, at most one rule. Does nothing once all are done.
-  void advance();
-  /// What was found. Precondition: isDone().
-  [[nodiscard]] const Findings& findings() const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
+/// The same in turns, of at most one rule. The steps that count are those of the first turn. If the
+/// store grows between turns, each rule sees what has arrived before it; if the store gets another
+/// run, the check must not go on.
+[[nodiscard]] Turns<Findings> findProblemsInTurns(const LiveStore& store,
+                                                  std::optional<TimeRange> range = std::nullopt);
 
 }  // namespace highwater::analysis

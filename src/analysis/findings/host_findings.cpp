@@ -591,54 +591,29 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   return isKnown && known->isAll ? firstShare : 0;
 }
 
-struct HostBoundRule::Parts {
-  Parts(const CheckedSteps& steps, const Assembly& assembled, TimeAccount accounted, OwnWork worked)
-      : assembly(assembled),
-        account(std::move(accounted)),
-        own(std::move(worked)),
-        idle(steps.store, steps.records.front().step(), steps.records.back().step()) {}
-
-  Assembly assembly;
-  TimeAccount account;
-  OwnWork own;
-  IdleEstimation idle;
-};
-
-HostBoundRule::HostBoundRule() = default;
-HostBoundRule::~HostBoundRule() = default;
-
-bool HostBoundRule::advance(const CheckedSteps& steps, Findings& findings) {
-  if (!parts_) {
-    if (!steps.store.hasQueue()) return false;
-    const Assembly assembly = assemblyOf(steps);
-    TimeAccount account = accountTime(steps.store, steps.firstToLast());
-    const OwnWork own = mostOwnWorkIn(steps, account);
-    const double leastMs = kLeastIdleShare * steps.medianMs;
-    // estimateIdle() is slow on a long run: not if it could give no finding.
-    const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
-    if (steps.medianMs < kLeastIdleStepMs && loadMs < leastMs && own.ms < leastMs) {
-      return false;
-    }
-    if (addUnwaitedWork(steps, assembly, account, own, findings)) return false;
-    parts_ = std::make_unique<Parts>(steps, assembly, std::move(account), own);
-    return true;
-  }
-  if (parts_->idle.advance()) return true;
-  const Assembly& assembly = parts_->assembly;
-  const IdleSummary& idle = parts_->idle.summary();
+Turns<> findHostBound(CheckedSteps steps, Findings& findings) {
+  if (!steps.store.hasQueue()) co_return;
+  const Assembly assembly = assemblyOf(steps);
+  const TimeAccount account = accountTime(steps.store, steps.firstToLast());
+  const OwnWork own = mostOwnWorkIn(steps, account);
+  const double leastMs = kLeastIdleShare * steps.medianMs;
+  // estimateIdle() is slow on a long run: not if it could give no finding.
+  const double loadMs = workMsIn(steps, account, {events::Phase::BatchAssembly});
+  if (steps.medianMs < kLeastIdleStepMs && loadMs < leastMs && own.ms < leastMs) co_return;
+  if (addUnwaitedWork(steps, assembly, account, own, findings)) co_return;
+  const IdleSummary idle = co_await estimateIdleInTurns(steps.store, steps.records.front().step(),
+                                                        steps.records.back().step());
+  const CheckedSteps now = steps.renewed();
   const bool spans = assembly.steps >= kLeastSteps;
-  if (spans) addSlowAssembly(steps, assembly, idle, findings);
+  if (spans) addSlowAssembly(now, assembly, idle, findings);
   for (const CauseOfIdle& each : idle.causes) {
     if (idle.steps.size() < kLeastSteps) break;
-    if (spans && each.cause == IdleCause::BatchAssembly)
-      continue;  // addSlowAssembly() uses measurements
-    addIdleCause(steps, each, parts_->own,
-                 workMsIn(steps, parts_->account, {events::Phase::BatchAssembly}),
-                 idle.steps.size(), findings);
+    // addSlowAssembly() uses measurements.
+    if (spans && each.cause == IdleCause::BatchAssembly) continue;
+    addIdleCause(now, each, own, loadMs, idle.steps.size(), findings);
   }
   const bool isSaid = spans || hasKind(findings, FindingKind::HostBound);
-  if (!isSaid) addLargeOwnWork(steps, parts_->account, parts_->own, findings);
-  return false;
+  if (!isSaid) addLargeOwnWork(now, account, own, findings);
 }
 
 }  // namespace highwater::analysis

@@ -103,100 +103,63 @@ std::vector<Candidate> candidatesOf(const LiveStore& store) {
   return found;
 }
 
+/// What the steps around a change took, without `gone`. Empty where they cannot be compared.
+std::optional<RunChange> compareAround(const LiveStore& store, const Candidate& change) {
+  const auto compared = compareRanges(store, change.before, change.after);
+  if (!compared) return std::nullopt;
+  const auto& durations = store.steps().durationMs;
+  return RunChange{
+      change.text,
+      store.steps().records[change.firstRow].step(),
+      change.beforeLast - change.beforeFirst,
+      change.afterLast - change.afterFirst,
+      compareSeries(valuesOf(durations, change.beforeFirst, change.beforeLast),
+                    valuesOf(durations, change.afterFirst, change.afterLast), Statistic::kMean),
+      compared->tokensPerS,
+      compared->rateUnit,
+      compared->driverPeakBytes,
+      haveSameTokens(store, change.beforeLast - 1, change.afterFirst),
+      {}};
+}
+
 }  // namespace
 
-struct RunChangesCheck::Parts {
-  const LiveStore& store;
-  std::size_t most;
-  KnownRunChanges* known;
-  std::vector<Candidate> candidates;
-  std::size_t next = 0;
-  std::vector<RunChange> changes = {};
-  std::unique_ptr<FindingsCheck> before = {},
-                                 after = {};  ///< of the last one in `changes`, while it is made
+const RunChange* KnownRunChanges::find(const std::string& text, const TimeRange& before,
+                                       const TimeRange& after) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& each) {
+    return areSame(each.before, before) && areSame(each.after, after) && each.change.text == text;
+  });
+  return found == entries_.end() ? nullptr : &found->change;
+}
 
-  [[nodiscard]] bool isDone() const {
-    return !after && (next == candidates.size() || changes.size() == most);
-  }
-
-  [[nodiscard]] const KnownRunChanges::Entry* find(const Candidate& change) const {
-    if (!known) return nullptr;
-    const auto same = [&](const KnownRunChanges::Entry& each) {
-      return areSame(each.before, change.before) && areSame(each.after, change.after) &&
-             each.change.text == change.text;
-    };
-    const auto found = std::find_if(known->entries_.begin(), known->entries_.end(), same);
-    return found == known->entries_.end() ? nullptr : &*found;
-  }
-
-  void compare() {
-    const Candidate& each = candidates[next++];
-    if (const auto* entry = find(each)) {
-      changes.push_back(entry->change);
-      return;
+Turns<std::vector<RunChange>> runChangesInTurns(const LiveStore& store, std::size_t most,
+                                                KnownRunChanges* known) {
+  std::vector<RunChange> changes;
+  const std::vector<Candidate> candidates = candidatesOf(store);
+  for (const Candidate& each : candidates) {
+    if (changes.size() == most) break;
+    co_await NextTurn{};
+    if (const RunChange* change =
+            known ? known->find(each.text, each.before, each.after) : nullptr) {
+      changes.push_back(*change);
+      continue;
     }
-    const auto compared = compareRanges(store, each.before, each.after);
-    if (!compared) return;
-    const auto& durations = store.steps().durationMs;
-    changes.push_back(
-        {each.text,
-         store.steps().records[each.firstRow].step(),
-         each.beforeLast - each.beforeFirst,
-         each.afterLast - each.afterFirst,
-         compareSeries(valuesOf(durations, each.beforeFirst, each.beforeLast),
-                       valuesOf(durations, each.afterFirst, each.afterLast), Statistic::kMean),
-         compared->tokensPerS,
-         compared->rateUnit,
-         compared->driverPeakBytes,
-         haveSameTokens(store, each.beforeLast - 1, each.afterFirst),
-         {}});
-    before = std::make_unique<FindingsCheck>(store, each.before);
-    after = std::make_unique<FindingsCheck>(store, each.after);
-  }
-
-  void complete() {
-    changes.back().gone = goneFindings(before->findings(), after->findings());
-    before.reset();
-    after.reset();
-    const Candidate& each = candidates[next - 1];
+    auto change = compareAround(store, each);
+    if (!change) continue;
+    co_await NextTurn{};
+    const Findings after = co_await findProblemsInTurns(store, each.after);
+    const Findings before = co_await findProblemsInTurns(store, each.before);
+    change->gone = goneFindings(before, after);
+    changes.push_back(*change);
     const bool isComplete = store.steps().records.size() >= each.afterLast + kStepsUntilComplete &&
                             store.completeUpToNs() >= each.after.endNs;
-    if (known && (isComplete || store.end())) {
-      known->entries_.push_back({each.before, each.after, changes.back()});
-    }
+    if (known && (isComplete || store.end())) known->add({each.before, each.after, *change});
   }
-};
-
-RunChangesCheck::RunChangesCheck(const LiveStore& store, std::size_t most, KnownRunChanges* known)
-    : parts_(std::make_unique<Parts>(Parts{store, most, known, candidatesOf(store)})) {}
-
-RunChangesCheck::~RunChangesCheck() = default;
-
-bool RunChangesCheck::isDone() const {
-  return parts_->isDone();
-}
-
-void RunChangesCheck::advance() {
-  if (isDone()) return;
-  if (!parts_->after) {
-    parts_->compare();
-  } else if (!parts_->after->isDone()) {
-    parts_->after->advance();
-  } else if (!parts_->before->isDone()) {
-    parts_->before->advance();
-  } else {
-    parts_->complete();
-  }
-}
-
-const std::vector<RunChange>& RunChangesCheck::changes() const {
-  return parts_->changes;
+  co_return changes;
 }
 
 std::vector<RunChange> runChanges(const LiveStore& store, std::size_t most) {
-  RunChangesCheck check(store, most);
-  while (!check.isDone()) check.advance();
-  return check.changes();
+  return runChangesInTurns(store, most).finish();
 }
 
 }  // namespace highwater::analysis

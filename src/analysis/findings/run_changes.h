@@ -2,12 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/comparison.h"
 #include "analysis/findings/findings.h"
+#include "core/turns.h"
 
 namespace highwater::analysis {
 
@@ -39,38 +40,27 @@ inline constexpr std::size_t kMostComparedSteps = 300;
 /// invalid with another run, and when a fallback is accepted.
 class KnownRunChanges {
  public:
-  void clear() { entries_.clear(); }
-  [[nodiscard]] std::size_t size() const { return entries_.size(); }
-
- private:
-  friend class RunChangesCheck;
   struct Entry {
     TimeRange before, after;
     RunChange change;
   };
+  void clear() { entries_.clear(); }
+  void add(Entry entry) { entries_.push_back(std::move(entry)); }
+  /// The change with this text between these ranges of steps; nullptr where it is not known.
+  [[nodiscard]] const RunChange* find(const std::string& text, const TimeRange& before,
+                                      const TimeRange& after) const;
+  [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+ private:
   std::vector<Entry> entries_;
 };
 
-/// runChanges() in parts, so that it does not block the window's thread. The changes and their
-/// steps are those of the beginning. If the store gets another run, the check must not go on.
-class RunChangesCheck {
- public:
-  /// Takes the changes that are in `known` from there, and puts those in that have become complete;
-  /// `known` may be nullptr, and must else outlive the check.
-  RunChangesCheck(const LiveStore& store, std::size_t most, KnownRunChanges* known = nullptr);
-  ~RunChangesCheck();
-
-  /// Whether all parts are done.
-  [[nodiscard]] bool isDone() const;
-  /// Does the next part: a comparison, or a part of a FindingsCheck. Does nothing once all are
-  /// done.
-  void advance();
-  /// What was found. Precondition: isDone().
-  [[nodiscard]] const std::vector<RunChange>& changes() const;
-
- private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
-};
+/// runChanges() in turns: a comparison, or a turn of a findProblemsInTurns(). The changes and their
+/// steps are those of the first turn. Takes the changes that are in `known` from there, and puts
+/// those in that have become complete; `known` may be nullptr, and must else outlive the turns. If
+/// the store gets another run, the check must not go on.
+[[nodiscard]] Turns<std::vector<RunChange>> runChangesInTurns(const LiveStore& store,
+                                                              std::size_t most,
+                                                              KnownRunChanges* known = nullptr);
 
 }  // namespace highwater::analysis
