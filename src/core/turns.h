@@ -20,21 +20,21 @@ namespace detail {
 struct TurnsPromise {
   /// At its end a computation goes on with the one that awaits it.
   struct Return {
-    static bool await_ready() noexcept { return false; }
+    [[nodiscard]] bool await_ready() const noexcept { return false; }
     template <typename Promise>
-    static std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) noexcept {
+    std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> ended) noexcept {
       TurnsPromise& promise = ended.promise();
       if (!promise.awaiting) return std::noop_coroutine();
       return promise.outermost->innermost = promise.awaiting;
     }
-    static void await_resume() noexcept {}
+    void await_resume() noexcept {}
   };
 
   /// Nothing is done before the first turn.
-  static std::suspend_always initial_suspend() noexcept { return {}; }
-  static Return final_suspend() noexcept { return {}; }
+  std::suspend_always initial_suspend() noexcept { return {}; }
+  Return final_suspend() noexcept { return {}; }
   /// Errors are values here.
-  [[noreturn]] static void unhandled_exception() noexcept { std::terminate(); }
+  [[noreturn]] void unhandled_exception() noexcept { std::terminate(); }
 
   TurnsPromise* outermost = this;
   std::coroutine_handle<> innermost;  ///< of the outermost: where its next turn goes on
@@ -49,7 +49,7 @@ struct TurnsResult : TurnsPromise {
 
 template <>
 struct TurnsResult<void> : TurnsPromise {
-  static void return_void() noexcept {}
+  void return_void() noexcept {}
 };
 
 }  // namespace detail

@@ -355,7 +355,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
 }
 
 /// Whether the run's time between steps lies in few long gaps. A short one at each step belongs to
-/// the step: see HostBoundRule.
+/// the step: see findHostBound().
 bool hasLongGaps(const CheckedSteps& steps, const TimeRange& range, std::int64_t allNs) {
   const double leastNs = 2 * steps.medianMs * kNsPerMs;
   std::int64_t longNs = 0, gapNs = 0;
