@@ -15,6 +15,7 @@
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/simulation.h"
+#include "report/findings_report.h"
 #include "report/report_text.h"
 #include "run/recording_output.h"
 #include "run/run.h"
@@ -113,6 +114,8 @@ class ScriptCommand final : public QObject {
     if (const std::string problem = run_.recordingProblem(); !problem.empty()) printError(problem);
     say("\n");  // the program's last line may be open
     if (!store.steps().records.empty()) {
+      const analysis::Findings findings = analysis::findProblems(store);
+      say(report::briefFindings(findings, textWidth(stderr)));
       say(report::shortSummary(store, analysis::summarize(store), textWidth(stderr)));
     } else {
       for (const analysis::Finding& each : analysis::findProblems(store).found) {

@@ -133,6 +133,13 @@ inline constexpr std::string_view kCreateGraphSign = "create_graph";
 /// Backward computes gradients that no optimizer uses: of `share` of the parameters that have
 /// gradients, most of them of a model of the class `text`, which was called at `line`.
 inline constexpr std::string_view kUnusedGradientsSign = "unused_gradients";
+/// A model feeds the one that an optimizer trains, and gets gradients with it, which are cleared
+/// before its own optimizer steps: the model `text`, called there at `line`, with `share` of the
+/// parameters that have gradients then.
+inline constexpr std::string_view kDroppedGradientsSign = "dropped_gradients";
+/// `share` of the columns of the training's batches of tokens are padding in all of their rows;
+/// `text` says of how many, and `line` where the script pads.
+inline constexpr std::string_view kPaddingSign = "padding";
 /// A model in an evaluation was called with gradients, at `line`.
 inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
 /// The data set of the training's DataLoader is a TensorDataset, whose rows it takes one by one.

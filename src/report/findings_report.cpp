@@ -67,6 +67,25 @@ std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
 
 }  // namespace
 
+std::string briefFindings(const Findings& findings, std::size_t width) {
+  constexpr std::size_t kMost = 3;
+  std::string lines;
+  if (!findings.verdict.text.empty()) {
+    lines = hangingText("", plainText(findings.verdict.text), 2, width);
+  }
+  for (std::size_t i = 0; i < std::min(kMost, findings.found.size()); ++i) {
+    const Finding& finding = findings.found[i];
+    const bool saysLine = finding.title.find(finding.line) != std::string::npos;
+    lines += hangingText(std::to_string(i + 1) + ". ",
+                         plainText(headline(finding) + (saysLine ? "" : ", at " + finding.line)), 3,
+                         width);
+  }
+  if (findings.found.size() > kMost) {
+    lines += "and " + std::to_string(findings.found.size() - kMost) + " more\n";
+  }
+  return lines.empty() ? lines : lines + '\n';
+}
+
 std::string findingsText(const Findings& findings, std::size_t width) {
   const std::string head = "Findings  ";
   const auto none = [&](const std::string& why) {

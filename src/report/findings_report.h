@@ -12,6 +12,10 @@ namespace highwater::report {
 /// fallbacks. Wrapped to `width`.
 [[nodiscard]] std::string findingsText(const analysis::Findings& findings, std::size_t width);
 
+/// The same at the end of a run, for the terminal: the verdict, and for each of the first three
+/// findings a line with its place; how many more there are. Empty without either.
+[[nodiscard]] std::string briefFindings(const analysis::Findings& findings, std::size_t width);
+
 /// Adds observed, judged_steps, findings and accepted_fallbacks to a JSON report: see
 /// docs/report-json.md.
 void addFindings(const analysis::Findings& findings, QJsonObject& report);

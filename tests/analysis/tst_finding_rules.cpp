@@ -293,6 +293,14 @@ std::vector<MadeRun> madeRuns() {
          run.ownScript = true;
          run.signs = {{std::string(kUnusedGradientsSign), "train.py:7", "Teacher", 0.8}};
        })},
+      {"a generator that is not detached", {Kind::UnusedGradients}, changed([](JudgedRun& run) {
+         run.ownScript = true;
+         run.signs = {{std::string(kDroppedGradientsSign), "train.py:7", "Generator", 0.8}};
+       })},
+      {"tokens that are padded", {Kind::Padding}, changed([](JudgedRun& run) {
+         run.ownScript = true;
+         run.signs = {{std::string(kPaddingSign), "train.py:7", "64 columns", 0.8}};
+       })},
   };
 }
 

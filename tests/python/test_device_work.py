@@ -41,6 +41,26 @@ for _ in range(5):
 print(loss.item())
 """
 
+OPTIMIZERS = """
+import torch
+from torch import nn
+
+device = torch.device("mps")
+first, other = (nn.Linear(64, 32, bias=False).to(device) for _ in range(2))
+of_first, of_other = (torch.optim.SGD(each.parameters(), 0.1) for each in (first, other))
+rows = torch.ones(16, 64, device=device)
+for _ in range(3):
+    for _ in range(4):
+        first(rows).square().mean().backward()
+        of_first.step()
+        of_first.zero_grad()
+        rows.add_(0)
+    for _ in range(4):
+        other(rows).square().mean().backward()
+        of_other.step()
+        of_other.zero_grad()
+"""
+
 
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
 class DeviceWork(Recording):
@@ -57,6 +77,13 @@ class DeviceWork(Recording):
         found = [each for each in work["places"] if each["line"] == f"train.py:{number}"]
         self.assertLessEqual(len(found), 1)
         return found[0] if found else None
+
+    def test_a_step_whose_begin_is_known_late(self):
+        """With two optimizers only the next one to step tells that a step had ended."""
+        work = self.work_of(OPTIMIZERS)
+        (product,) = (each for each in work["places"] if each["line"] == "train.py:11")
+        self.assertEqual(product["flops"], 2 * (2 * 16 * 64 * 32))
+        self.assertFalse([each for each in work["places"] if each["line"] == "train.py:16"])
 
     def test_sizes_are_those_of_the_tensors(self):
         work = self.work_of(SCRIPT)

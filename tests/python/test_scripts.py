@@ -59,6 +59,15 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("trained_in_turn"), {})
         self.assertEqual(self.signs("two_optimizers"), {})
 
+    def test_gradients_that_are_dropped(self):
+        self.assertEqual(self.signs("critic_first"), {"dropped_gradients": ("GENERATOR", "Sequential", "0.6994")})
+        self.assertEqual(self.signs("encoder_and_head"), {})
+
+    def test_padding(self):
+        self.assertEqual(self.signs("padded"), {"padding": (
+            "PAD", "64 columns, of which the longest row uses 16", "0.7500")})
+        self.assertEqual(self.signs("encoder_decoder"), {})
+
     def test_gradients_are_not_read_while_other_threads_compute_some(self):
         """Their backward changes them without the GIL: who reads them meanwhile may crash the script."""
         self.assertNotIn("unused_gradients", self.signs("teacher_and_thread"))

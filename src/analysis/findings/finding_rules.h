@@ -199,6 +199,8 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings);
 void findAutocastOff(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if backward computes gradients of a script's model that no optimizer uses.
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if batches are padded beyond their longest row.
+void findPadding(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);

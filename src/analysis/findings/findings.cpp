@@ -117,6 +117,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
      "PyTorch, Autograd mechanics (setting requires_grad, no-grad mode): "
      "https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-"
      "computation"},
+    {FindingKind::Padding, "padding",
+     "Transformers, Padding and truncation (padding=True, pad_to_multiple_of): "
+     "https://huggingface.co/docs/transformers/pad_truncation"},
     {FindingKind::MovedBack, "moved_back", ""},
     {FindingKind::SlowingSteps, "slowing_steps", ""},
 }};
@@ -331,7 +334,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is findHostBound().
-constexpr std::array<Rule, 21> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 22> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -351,7 +354,8 @@ constexpr std::array<Rule, 21> kRules = {&findNonFiniteLoss,
                                          &findLowPowerMode,
                                          &findDriverGrowth,
                                          &findAutocastOff,
-                                         &findUnusedGradients};
+                                         &findUnusedGradients,
+                                         &findPadding};
 
 void addGainOfAll(const GainAccount& gains, Findings& findings) {
   findings.gainOfAllMs = gains.ofAll();

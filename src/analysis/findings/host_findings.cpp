@@ -77,6 +77,22 @@ constexpr std::array kLineAdvice = {
                "copy less often: a copy of a model that is kept up to date, parameter by "
                "parameter in one torch._foreach_copy_, needs no new tensors",
                true},
+    LineAdvice{"random.sample(",
+               "of a collections.deque each element is looked for from an end on: keep what is "
+               "sampled in a list, as a ring, or in arrays that are indexed at once"},
+    LineAdvice{".pop(0)",
+               "pop(0) moves all other elements of a list: use a collections.deque and popleft()"},
+    LineAdvice{"np.append(",
+               "np.append() copies the whole array each time: collect in a list, or write into an "
+               "array that was made large enough"},
+    LineAdvice{".iloc[",
+               "a row of a DataFrame is a new object each time: convert its columns to arrays or "
+               "tensors once, before the training, and index those"},
+    LineAdvice{".iterrows(",
+               "a row of a DataFrame is a new object each time: convert its columns to arrays or "
+               "tensors once, before the training, and index those"},
+    LineAdvice{"tokenizer(", "tokenize the texts once, before the training, and keep the numbers"},
+    LineAdvice{".savefig(", "draw every few hundred steps only, or after the training"},
 };
 
 constexpr const char* kSamplerAdvice =

@@ -80,7 +80,7 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
     return "its data set is a TensorDataset, of which the DataLoader takes each row by itself, to "
            "stack them again: take whole batches, x[rows] with rows from "
            "torch.randperm(n).split(batch_size), or give the DataLoader batches of rows: "
-           "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=False), "
+           "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=...), "
            "batch_size=None. Workers do the same work, and send it";
   }
   const bool getsBatches = store.run() && store.run()->sign(kWholeBatchesSign);

@@ -274,7 +274,15 @@ class WaitReader {
         wait.kind() == events::SyncKind::CopyToDevice) {
       movedBackBytes += wait.bytes();
     }
-    if (isUnplanned(wait)) waits_.push_back(span.event);
+    if (isUnplanned(wait) || comesLate(wait, span.part)) waits_.push_back(span.event);
+  }
+
+  /// Whether data go to the device between forward and backward of a script: the batch of a step
+  /// was moved before, and the copy waits for the forward.
+  [[nodiscard]] bool comesLate(const events::SyncPoint& wait, const Part& part) const {
+    return store_.ownScript() && wait.kind() == events::SyncKind::CopyToDevice &&
+           part.phase == events::Phase::None && part.after == events::Phase::Forward &&
+           wait.bytes() >= kLateCopyBytes;
   }
 
   /// The waits that are reads of a loop, as a test of a wait: those of call sites that the part

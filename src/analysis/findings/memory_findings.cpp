@@ -192,8 +192,13 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
     finding.evidence += "; " + keeps->text + where;
     finding.advice =
         (keeps->line.empty() ? "" : "at " + keeps->line + ": ") +
-        "keep only what is needed later, and that without its graph (.detach()) and on the CPU or "
-        "as a number; or give it a bound (deque(maxlen=...)) or clear it in each step. Else " +
+        (keeps->text.find(", a dict,") != std::string::npos
+             ? "give it a bound, or clear it: of a cache, keep few keys, as by rounding up the "
+               "lengths that they are made of, or compute one entry for the longest and cut it. "
+               "What serves a log, keep as a number. Else "
+             : "keep only what is needed later, and that without its graph (.detach()) and on the "
+               "CPU or as a number; or give it a bound (deque(maxlen=...)) or clear it in each "
+               "step. Else ") +
         finding.advice;
     return;
   }

@@ -432,28 +432,74 @@ void findAutocastOff(const CheckedSteps& steps, Findings& findings) {
   findings.found.push_back(std::move(finding));
 }
 
-void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
-  const std::optional<RunDescription>& run = steps.store.run();
-  const CodeSign* sign = run ? run->sign(kUnusedGradientsSign) : nullptr;
-  if (!sign) return;
-  // Without them backward computes less, and nothing at all for a model that nothing trained feeds.
-  // What parameters take in time is not what they are in number.
-  const double mostMs = sign->share * steps.medianMs;
-  Finding finding = steps.ofTime(FindingKind::UnusedGradients, mostMs);
+namespace {
+
+/// A finding that is known by a sign of the script's code: up to the sign's share of a step can be
+/// saved, of which half is assumed. What is computed for nothing takes another share of the time
+/// than it has of the parameters or of the tokens. Empty without the sign.
+std::optional<Finding> findingOfSign(const CheckedSteps& steps, FindingKind kind,
+                                     const CodeSign* sign) {
+  if (!sign) return std::nullopt;
+  // The mean: a host that waits only now and then has a median step without the device's time.
+  std::int64_t stepsNs = 0;
+  for (const events::StepRecord& each : steps.records) stepsNs += each.duration_ns();
+  Finding finding = steps.ofTime(kind, sign->share * steps.perStepMs(stepsNs));
   finding.estimate = true;
   finding.line = sign->line;
-  finding.title = "Unused gradients: " + percentText(sign->share) +
-                  " of the parameters with gradients are in no optimizer";
-  finding.evidence =
-      "backward computes them, and forward keeps its activations for that: most are "
-      "of the model " +
-      sign->text + (sign->line.empty() ? "" : ", which is called at " + sign->line);
-  finding.advice =
-      (sign->line.empty() ? "" : "at " + sign->line + ": ") +
-      std::string(
-          "set requires_grad_(False) on what is not trained, before the training; a model that "
-          "nothing trained feeds, such as a teacher, is best called under torch.no_grad()");
+  return finding;
+}
+
+/// Adds it, with its advice for its line.
+void addOfSign(const CheckedSteps& steps, Finding finding, const std::string& advice,
+               Findings& findings) {
+  finding.advice = (finding.line.empty() ? "" : "at " + finding.line + ": ") + advice;
+  const double mostMs = *finding.waitsMs;
   steps.gains.add(findings, std::move(finding), Gain{0, mostMs / 2, mostMs});
+}
+
+}  // namespace
+
+void findPadding(const CheckedSteps& steps, Findings& findings) {
+  const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kPaddingSign) : nullptr;
+  auto finding = findingOfSign(steps, FindingKind::Padding, sign);
+  if (!finding) return;
+  finding->title = "Padding: " + percentText(sign->share) + " of each batch is padding in all rows";
+  finding->evidence = sign->text + " (means of 16 batches); the model computes them all, and " +
+                      "attention by the square of the length";
+  addOfSign(
+      steps, std::move(*finding),
+      "pad to the longest row of each batch (padding=True in place of \"max_length\"), rounded "
+      "up to a multiple of 32 or 64 (pad_to_multiple_of) so that few lengths occur: each new "
+      "one takes time and memory of its own on MPS",
+      findings);
+}
+
+void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
+  const std::optional<RunDescription>& run = steps.store.run();
+  const CodeSign* dropped = run ? run->sign(kDroppedGradientsSign) : nullptr;
+  if (auto finding = findingOfSign(steps, FindingKind::UnusedGradients, dropped)) {
+    finding->title =
+        "Unused gradients: backward goes on into " + dropped->text + ", which is not trained then";
+    finding->evidence =
+        "its gradients are cleared before its own optimizer steps: " + percentText(dropped->share) +
+        " of the parameters for which backward computes gradients there";
+    addOfSign(steps, std::move(*finding),
+              "call it under torch.no_grad() where another model is trained with its output, or "
+              "detach() the output",
+              findings);
+  }
+  const CodeSign* sign = run ? run->sign(kUnusedGradientsSign) : nullptr;
+  auto finding = findingOfSign(steps, FindingKind::UnusedGradients, sign);
+  if (!finding) return;
+  finding->title = "Unused gradients: " + percentText(sign->share) +
+                   " of the parameters with gradients are in no optimizer";
+  finding->evidence =
+      "backward computes them, and forward keeps its activations for that: most are of the model " +
+      sign->text + (sign->line.empty() ? "" : ", which is called at " + sign->line);
+  addOfSign(steps, std::move(*finding),
+            "set requires_grad_(False) on what is not trained, before the training; a model that "
+            "nothing trained feeds, such as a teacher, is best called under torch.no_grad()",
+            findings);
 }
 
 }  // namespace highwater::analysis

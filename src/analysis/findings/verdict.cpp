@@ -104,29 +104,32 @@ constexpr double kMostStepsLeft = 2;
 /// Waits in more than this share of the steps, 0 to 1, leave no room for a backlog.
 constexpr double kRareWaits = 0.25;
 
-/// "..., the work of 13 steps", where the device was that far behind at most of the waits: in steps
-/// that are alike the backlog only grows if the device is the slower one. Empty where it was not,
-/// where many steps wait, and where fewer than two waits tell.
-std::string backlogText(const CheckedSteps& steps, std::span<const events::StepRecord> newest) {
-  const double stepNs = steps.medianMs * kNsPerMs;
+/// How far the device was behind the host, where it was so at most of the waits: in steps that are
+/// alike the backlog only grows if the device is the slower one. Empty where it was not, where many
+/// steps wait, and where fewer than two waits tell.
+std::string backlogText(const LiveStore& store, std::span<const events::StepRecord> steps) {
+  const auto waitNsOf = [&store](const events::StepRecord& step) {
+    return store.syncLane().summedNs(step.begin_ns(), endNsOf(step));
+  };
+  double ownNs = 0;  // the mean: a host that is stopped by a full queue has quick steps as well
+  for (const events::StepRecord& each : steps) {
+    ownNs += static_cast<double>(each.duration_ns() - waitNsOf(each));
+  }
+  ownNs /= static_cast<double>(steps.size());
   std::vector<double> backlogs;
-  for (const events::StepRecord& each : newest) {
-    const std::int64_t waitNs = steps.store.syncLane().summedNs(each.begin_ns(), endNsOf(each));
+  for (const events::StepRecord& each : steps) {
+    const std::int64_t waitNs = waitNsOf(each);
     // A step that does much else before it waits may have queued more than the others.
-    const double ownNs = static_cast<double>(each.duration_ns() - waitNs);
-    if (waitNs > kNearZeroWaitNs && ownNs <= kMostStepsLeft * stepNs) {
-      backlogs.push_back(static_cast<double>(waitNs));
-    }
+    const bool isLikeOthers =
+        static_cast<double>(each.duration_ns() - waitNs) <= kMostStepsLeft * ownNs;
+    if (waitNs > kNearZeroWaitNs && isLikeOthers) backlogs.push_back(static_cast<double>(waitNs));
   }
-  if (static_cast<double>(backlogs.size()) > kRareWaits * static_cast<double>(newest.size())) {
-    return {};
-  }
-  if (backlogs.size() < 2) return {};
+  const auto mostWaits = kRareWaits * static_cast<double>(steps.size());
+  if (backlogs.size() < 2 || static_cast<double>(backlogs.size()) > mostWaits) return {};
   const double medianNs = medianOf(std::move(backlogs));
-  if (medianNs <= kMostStepsLeft * stepNs) return {};
-  return "when the host waits, in few of the steps, the device has " +
-         formatDuration(std::llround(medianNs)) + " of work left, that of " +
-         std::to_string(std::lround(medianNs / stepNs)) + " steps";
+  if (medianNs <= kMostStepsLeft * ownNs) return {};
+  return "where the host waits, in few of the steps, the device is " +
+         formatDuration(std::llround(medianNs)) + " behind";
 }
 
 /// Whether the device keeps up with the host: it had done everything at some time from the last
@@ -181,7 +184,7 @@ Verdict verdictOn(const CheckedSteps& steps) {
       "it waits for the device for " + percentText(waits) + " of a step only";
   const std::string waitsText = "the host waits for it for " + percentText(waits) + " of a step";
   const IdleShare idle = idleShareOf(steps.store, newest);
-  const std::string backlog = backlogText(steps, newest);
+  const std::string backlog = backlogText(steps.store, newest);
   if (!idle.isKnown()) {
     if (!backlog.empty()) return deviceVerdict(steps.store, backlog);
     // Only at the end is waited for what all the steps have queued.

@@ -147,6 +147,14 @@ constexpr std::array kRows = {
         {FindingKind::SyncPoint, "numbers of Python become a tensor on the device",
          "that is a copy from the CPU each time: make it once, before the training, or compute it "
          "on the device from what is there (torch.arange, torch.full)"}},
+    Row{[](const WaitCase& wait) {
+          return wait.kind == SyncKind::CopyToDevice && wait.after == Phase::Forward &&
+                 wait.bytesEach >= kLateCopyBytes;
+        },
+        {FindingKind::SyncPoint, "data are copied to the device after the forward",
+         "what is the same in each step, such as the weights of a loss or a mask, convert and move "
+         "to the device once, before the training; what is new, move with the batch, before the "
+         "forward"}},
     Row{[](const WaitCase& wait) { return wait.kind == SyncKind::CopyToDevice; },
         {FindingKind::SyncPoint, "",
          "make the tensor on the device (device=...), or move it there once, before the "
@@ -185,6 +193,10 @@ constexpr std::array kRows = {
          "a fixed size and a mask on the device"}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && logsLikely(wait); },
         {FindingKind::ChattyLogging, "", kLogAdvice, true}},
+    Row{[](const WaitCase& wait) { return wait.kind == SyncKind::CopyToHost; },
+        {FindingKind::SyncPoint, "",
+         "if the step needs it on the CPU, copy it together with what else it needs there, in one "
+         "copy; if only a log or a metric does, copy it at times"}},
     Row{[](const WaitCase&) { return true; },
         {FindingKind::SyncPoint, "",
          "if the step needs the value, keep it on the device (torch.where in place of an if); if "

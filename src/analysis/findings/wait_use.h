@@ -14,6 +14,9 @@ inline constexpr std::string_view kUncheckedAdvice =
     "False, or call torch.distributions.Distribution.set_default_validate_args(False) once, before "
     "the training";
 
+/// Fewer bytes that go to the device between a forward and its backward are no finding: labels.
+inline constexpr std::uint64_t kLateCopyBytes = 1024 * 1024;
+
 /// All waits at one line of the training, as far as they tell what the line is for.
 struct WaitCase {
   std::string_view op;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "probe/observer/op_tensors.h"
@@ -358,7 +359,7 @@ CensusOps::CensusOps(Recorder& recorder) : recorder_(recorder) {
 }
 
 CensusOps::~CensusOps() {
-  end();
+  end(true);
   at::removeCallback(callback_);
 }
 
@@ -366,20 +367,41 @@ void CensusOps::silence() noexcept {
   counting.store(nullptr, std::memory_order_release);
 }
 
-void CensusOps::stepBegins(std::uint32_t step) {
-  if (isCounting_) end();
-  if (step != kStep || recorder_.level() == events::ProbeLevel::Off) return;
+void CensusOps::noteBorder(std::uint32_t step, StepBorder border) {
+  if (border == StepBorder::kMayEnd) {
+    if (step + 1 == kStep) begin();
+    if (counting.load(std::memory_order_acquire)) theCensus().nextMayBegin();
+    return;
+  }
+  if (isInStep_ && step != kStep) return end(border == StepBorder::kBegins);
+  if (step != kStep) return;
+  begin();
+  isInStep_ = isCounting_;
+  if (counting.load(std::memory_order_acquire)) {
+    theCensus().dropBefore(border == StepBorder::kBeganEarlier);
+  }
+}
+
+void CensusOps::begin() {
+  if (isCounting_ || recorder_.level() == events::ProbeLevel::Off) return;
   isCounting_ = true;
   counting.store(&theCensus(), std::memory_order_release);
   at::reenableCallback(callback_);
 }
 
-void CensusOps::end() {
+void CensusOps::end(bool withNext) {
   if (!isCounting_) return;
   isCounting_ = false;
   at::disableCallback(callback_);
   // Of a silenced one another thread of the process before a fork may have held the lock.
-  if (counting.exchange(nullptr, std::memory_order_acq_rel)) theCensus().record(recorder_, kStep);
+  const bool isSilenced = counting.exchange(nullptr, std::memory_order_acq_rel) == nullptr;
+  const bool isOfStep = std::exchange(isInStep_, false);
+  if (isSilenced) return;
+  if (isOfStep) {
+    theCensus().record(recorder_, kStep, withNext);
+  } else {
+    theCensus().dropBefore(false);
+  }
 }
 
 }  // namespace highwater::probe

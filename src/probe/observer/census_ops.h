@@ -25,15 +25,19 @@ class CensusOps {
   /// Has the callback count nothing more, in the child of a fork.
   static void silence() noexcept;
 
-  /// Begins to count where `step` begins and is kStep, and records what was counted at any other.
-  void stepBegins(std::uint32_t step);
+  /// Counts from the begin of the step kStep to that of the next one. Where that may turn out to
+  /// have been earlier, it counts both from there.
+  void noteBorder(std::uint32_t step, StepBorder border);
 
  private:
-  void end();
+  void begin();
+  /// `withNext`: what may have been of the next step is of this one.
+  void end(bool withNext);
 
   Recorder& recorder_;
   std::uint64_t callback_;
   bool isCounting_ = false;
+  bool isInStep_ = false;  ///< kStep has begun
 };
 
 }  // namespace highwater::probe

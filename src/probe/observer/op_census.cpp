@@ -29,20 +29,45 @@ CallSiteId OpCensus::forwardSite(NodeNumber node) const {
 
 void OpCensus::add(const Key& key, Work work, NameId shapes) {
   const std::lock_guard lock(mutex_);
-  Row& row = rows_[key];
-  row.sum.bytes += work.bytes;
-  row.sum.flops += work.flops;
-  ++row.calls;
-  if (const double size = sizeOfWork(work); size >= row.largest) {
-    row.largest = size;
-    row.shapes = shapes;
+  (isNext_ ? next_ : rows_)[key].add(
+      {.sum = work, .calls = 1, .shapes = shapes, .largest = sizeOfWork(work)});
+}
+
+void OpCensus::Row::add(const Row& other) {
+  sum.bytes += other.sum.bytes;
+  sum.flops += other.sum.flops;
+  calls += other.calls;
+  if (other.largest >= largest) {
+    largest = other.largest;
+    shapes = other.shapes;
   }
 }
 
-void OpCensus::record(Recorder& recorder, std::uint32_t step) {
+void OpCensus::joinNext() {
+  for (const auto& [key, row] : next_) rows_[key].add(row);
+  next_.clear();
+  isNext_ = false;
+}
+
+void OpCensus::nextMayBegin() {
+  const std::lock_guard lock(mutex_);
+  joinNext();
+  isNext_ = true;
+}
+
+void OpCensus::dropBefore(bool keepNext) {
+  const std::lock_guard lock(mutex_);
+  rows_.clear();
+  if (!keepNext) next_.clear();
+  joinNext();
+}
+
+void OpCensus::record(Recorder& recorder, std::uint32_t step, bool withNext) {
   std::vector<std::pair<Key, Row>> rows;
   {
     const std::lock_guard lock(mutex_);
+    if (!withNext) next_.clear();
+    joinNext();
     rows.assign(rows_.begin(), rows_.end());
     rows_.clear();
     sites_.clear();
@@ -52,11 +77,8 @@ void OpCensus::record(Recorder& recorder, std::uint32_t step) {
   });
   if (rows.size() > kMostRows) {
     Row rest;
-    for (const auto& [key, row] : std::span(rows).subspan(kMostRows - 1)) {
-      rest.sum.bytes += row.sum.bytes;
-      rest.sum.flops += row.sum.flops;
-      rest.calls += row.calls;
-    }
+    for (const auto& [key, row] : std::span(rows).subspan(kMostRows - 1)) rest.add(row);
+    rest.shapes = kNoId;
     rows.resize(kMostRows - 1);
     rows.emplace_back(Key{.op = kOtherId}, rest);
   }

@@ -41,9 +41,14 @@ class OpCensus {
 
   /// Adds one call. `shapes` is the id of the text of its arguments' shapes.
   void add(const Key& key, Work work, NameId shapes);
+  /// What is added from now on may be the next step's. What was added since the last call is not.
+  void nextMayBegin();
+  /// Forgets what was added: all of it, or all before the last nextMayBegin() if `keepNext`.
+  void dropBefore(bool keepNext);
   /// Records what was added as the work of `step`, the largest first and up to kMostRows; the last
-  /// of these is what is left, with the op kOtherId. Then begins anew.
-  void record(Recorder& recorder, std::uint32_t step);
+  /// of these is what is left, with the op kOtherId. What was added since nextMayBegin() counts
+  /// only `withNext`. Then begins anew.
+  void record(Recorder& recorder, std::uint32_t step, bool withNext);
 
   static constexpr std::size_t kMostRows = 256;
 
@@ -53,10 +58,19 @@ class OpCensus {
     std::uint32_t calls = 0;
     NameId shapes = kNoId;  ///< of the largest call
     double largest = 0;
+
+    void add(const Row& other);
   };
 
+  using Rows = std::map<Key, Row>;
+
+  /// Adds the rows of next_ to rows_. Precondition: mutex_ is locked.
+  void joinNext();
+
   mutable std::mutex mutex_;
-  std::map<Key, Row> rows_;
+  Rows rows_;
+  Rows next_;  ///< since nextMayBegin()
+  bool isNext_ = false;
   std::map<NodeNumber, CallSiteId> sites_;
 };
 

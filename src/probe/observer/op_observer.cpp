@@ -105,7 +105,8 @@ OpObserver::OpObserver(Recorder& recorder, DeviceKind device)
   at::disableCallback(callback_);
   follow(recorder.level());
   recorder.onLevel([this](events::ProbeLevel level) { follow(level); });
-  recorder.onStep([this](std::uint32_t step) { census_.stepBegins(step); });
+  recorder.onStep(
+      [this](std::uint32_t step, StepBorder border) { census_.noteBorder(step, border); });
 }
 
 OpObserver::~OpObserver() {

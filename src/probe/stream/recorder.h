@@ -27,6 +27,13 @@ namespace highwater::probe {
 /// caller need not turn it off again: it was on, or it cannot be turned on.
 using ThreadWatch = bool (*)(bool on) noexcept;
 
+/// A border of a step, as the observer is told of it.
+enum class StepBorder : std::uint8_t {
+  kBegins,        ///< the step begins now
+  kBeganEarlier,  ///< it began at the last kMayEnd
+  kMayEnd         ///< the step ends here, if the next one turns out to have begun
+};
+
 /// The shared state of the probe: an event queue (lane) for each thread, the definitions of names,
 /// modules and call sites, the clock, and the current step and phase. Must outlive the sender, the
 /// sampler and the observer. Any thread may call a method unless its comment says otherwise.
@@ -107,14 +114,19 @@ class Recorder {
             std::string_view text = {});
 
   /// Sets the running step, to which events on all threads are attributed, and tells the observer.
-  /// Training thread only.
-  void setStep(std::uint32_t step) {
+  /// `earlier`: it began at the last noteStepBegin(). Training thread only.
+  void setStep(std::uint32_t step, bool earlier = false) {
     step_.store(step, std::memory_order_relaxed);
-    if (onStep_) onStep_(step);
+    if (onStep_) onStep_(step, earlier ? StepBorder::kBeganEarlier : StepBorder::kBegins);
   }
-  /// Sets the observer's callback for the begin of steps; nullptr removes it. Must not run
+  /// The next step may turn out to begin here. Training thread only.
+  void noteStepBegin() {
+    if (onStep_) onStep_(step(), StepBorder::kMayEnd);
+  }
+  using StepListener = std::function<void(std::uint32_t step, StepBorder border)>;
+  /// Sets the observer's callback for the borders of steps; nullptr removes it. Must not run
   /// concurrently with setStep().
-  void onStep(std::function<void(std::uint32_t)> listener) { onStep_ = std::move(listener); }
+  void onStep(StepListener listener) { onStep_ = std::move(listener); }
   /// The running step, as setStep() set it.
   [[nodiscard]] std::uint32_t step() const { return step_.load(std::memory_order_relaxed); }
   /// Sets the running phase of the step; events on all threads are attributed to it.
@@ -210,7 +222,7 @@ class Recorder {
   std::atomic<bool> movesBatchesAnywhere_{false};
   std::atomic<events::ProbeLevel> level_{events::ProbeLevel::Monitor};
   std::function<void(events::ProbeLevel)> onLevel_;
-  std::function<void(std::uint32_t)> onStep_;
+  StepListener onStep_;
   std::atomic<bool> paused_{false};
   // Below kOnceBlocked: the threads that are blocked now. Above: Blocked::before.
   static constexpr std::uint64_t kOnceBlocked = 1 << 16;

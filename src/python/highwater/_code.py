@@ -14,12 +14,12 @@ from ._probe import library_folders
 _STARTED = time.time()
 
 
-def _function_of_users(method, others: tuple[str, ...]):
+def function_of_users(method, others: tuple[str, ...] = ()):
     """The function in Python that a method is, as it was written; None where it is not the script's. `others`: what
     the paths of code that is not the user's begin with."""
     function = inspect.unwrap(getattr(method, "__func__", method))
     code = getattr(function, "__code__", None)
-    return None if code is None or code.co_filename.startswith(others) else function
+    return None if code is None or code.co_filename.startswith(others or _others()) else function
 
 
 def _others() -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def sampler_code(sampler) -> tuple[str, str] | None:
 @functools.lru_cache(maxsize=8)  # asked again at each epoch, and slow
 def _lines_of_sampler(sampler_class: type) -> tuple[str, str] | None:
     cls = next((each for each in sampler_class.__mro__ if "__iter__" in each.__dict__), object)
-    function = _function_of_users(cls.__dict__.get("__iter__"), _others())
+    function = function_of_users(cls.__dict__.get("__iter__"), _others())
     if function is None:
         return None
     file = function.__code__.co_filename
@@ -89,12 +89,12 @@ def kept_output(torch) -> tuple[str, str] | None:
     others = _others()
     for cls in _subclasses(torch.autograd.Function):
         for name in ("forward", "setup_context"):
-            function = _function_of_users(cls.__dict__.get(name), others)
+            function = function_of_users(cls.__dict__.get(name), others)
             if function is None:
                 continue
             file = function.__code__.co_filename
             text, first = _source(function, file)
-            backward = _function_of_users(cls.__dict__.get("backward"), others)
+            backward = function_of_users(cls.__dict__.get("backward"), others)
             released = set() if backward is None else _released(_source(backward, file)[0])
             line = _line_that_keeps_output(text, released, with_context=name == "forward")
             if line:

@@ -9,6 +9,9 @@ from ._modules import unwrapped
 _LOOK_AFTER = (3, 10, 30, 100, 300)
 # The least share of the parameters with gradients that no optimizer has.
 _LEAST_SHARE = 0.2
+# For so many steps of optimizers it is looked for what is dropped, which must happen so often.
+_STEPS_FOR_DROPPED = 60
+_LEAST_DROPPED = 5
 
 
 class _Suspect:
@@ -119,6 +122,102 @@ class UnusedGradients:
             return None
         _, whole, module, parameter = max(unused, key=lambda each: each[0])
         return _Suspect(module, parameter, share, whole)
+
+
+class DroppedGradients:
+    """A model that feeds the one that an optimizer trains, gets gradients with it, and has them cleared before its own
+    optimizer steps: a generator in a step of the discriminator, without torch.no_grad() or detach().
+
+    `note` is called once, with the line that calls the model there, its class, and its share of the parameters that
+    have gradients then. What is fed by the model that is trained needs its gradients, and is not meant.
+    """
+
+    def __init__(self, optimizers, note):
+        self._optimizers, self._note = optimizers, note
+        self._steps_left = _STEPS_FOR_DROPPED
+        self._calls: list = []  # (the model, weakly; the line) since an optimizer has stepped
+        # Of each model that was called its first parameter, weakly, and what that had as its gradient then, by its id.
+        self._gradients: dict = {}
+        self._pending: dict = {}  # (line, model, share) by the id of the optimizer that has not used its gradients
+        self._dropped: dict[int, int] = {}  # how often: of the ids of optimizers
+        self._used: dict[int, int] = {}
+
+    @property
+    def looks(self) -> bool:
+        return self._steps_left > 0
+
+    def others_train(self) -> None:
+        """See UnusedGradients.others_train()."""
+        self._steps_left = 0
+
+    def called(self, module, line: str) -> None:
+        """A model is called with gradients, outside of any other."""
+        self._calls.append((weakref.ref(module), line))
+
+    def after_step(self, optimizer) -> None:
+        if not self.looks:
+            return
+        self._steps_left -= 1
+        calls, self._calls = self._calls, []
+        try:
+            if self._pending.pop(id(optimizer), None):
+                self._used[id(optimizer)] = self._used.get(id(optimizer), 0) + 1
+            self._look(optimizer, calls)
+        except Exception:  # of a parameter of another class; nothing is said then
+            self._steps_left = 0
+
+    def cleared(self, optimizer) -> None:
+        """The gradients of an optimizer's parameters are about to be set to zero."""
+        if not self.looks:
+            return
+        for group in optimizer.param_groups:
+            for each in group["params"]:
+                ref, state = self._gradients.get(id(each), (None, None))
+                if state is not None:  # zeros are written to it, or it is dropped
+                    self._gradients[id(each)] = ref, (state[0], state[1] + 1)
+        dropped = self._pending.pop(id(optimizer), None)
+        if dropped is None:
+            return
+        count = self._dropped[id(optimizer)] = self._dropped.get(id(optimizer), 0) + 1
+        if count >= _LEAST_DROPPED and count > 4 * self._used.get(id(optimizer), 0):
+            self._steps_left = 0
+            self._note(*dropped)
+
+    def _look(self, optimizer, calls):
+        """Notes the models that were called before the first one that `optimizer` trains, and got gradients."""
+        is_before = True
+        for ref, line in calls:
+            module = ref()
+            first, elements = _trained(module) if module is not None else (None, 0)
+            if first is None:
+                continue
+            owner = next((each for each in self._optimizers if _has(each, first)), None)
+            is_before = is_before and owner is not optimizer
+            _, before = self._gradients.setdefault(id(first), (weakref.ref(first), None))
+            now = _state(first.grad)
+            if is_before and owner is not None and now is not None and now != before and id(owner) not in self._pending:
+                own = sum(each.numel() for group in optimizer.param_groups for each in group["params"])
+                self._pending[id(owner)] = line, class_of(module), elements / (elements + own)
+        if is_before:  # no model that it trains was called
+            self._pending.clear()
+        for at, (ref, _) in self._gradients.items():
+            parameter = ref()
+            self._gradients[at] = ref, _state(parameter.grad) if parameter is not None else None
+
+
+def _trained(module):
+    """A model's first parameter with a gradient of its own, and the elements of all these; None for none."""
+    parameters = [each for each in module.parameters() if each.requires_grad and each.is_leaf]
+    return (parameters[0] if parameters else None), sum(each.numel() for each in parameters)
+
+
+def _has(optimizer, parameter) -> bool:
+    return any(each is parameter for group in optimizer.param_groups for each in group["params"])
+
+
+def _state(gradient):
+    """What changes when a gradient is added to; None for none."""
+    return None if gradient is None else (id(gradient), gradient._version)
 
 
 def class_of(module) -> str:

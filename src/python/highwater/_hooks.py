@@ -13,7 +13,7 @@ import sys
 import threading
 import weakref
 
-from . import _code, _dynamo, _gradients, _instrument, _kept_tensors, _knobs, _live, _modules, _piled_hooks, _probe, _steps, \
+from . import _code, _dynamo, _gradients, _instrument, _kept_tensors, _knobs, _live, _modules, _padding, _piled_hooks, _probe, _steps, \
     _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
@@ -156,7 +156,7 @@ class Hooks:
         return problem
 
     def _begin(self, probe: Probe) -> None:
-        for module in (_code, _dynamo, _gradients, _instrument, _kept_tensors, _knobs, _live, _modules, _piled_hooks,
+        for module in (_code, _dynamo, _gradients, _instrument, _kept_tensors, _knobs, _live, _modules, _padding, _piled_hooks,
                        _probe, _steps, _training, sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
@@ -195,7 +195,7 @@ class Hooks:
                 self._surround(module._apply, training.enter_owner, training.leave_owner, unless=compiling),
                 surround(inspect.unwrap(torch.optim.Optimizer.zero_grad), self._guard(training.enter_zero_grad),
                          unless=compiling),
-                self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_fetch),
+                self._surround(_BaseDataLoaderIter.__next__, training.enter_fetch, training.leave_next, result="data"),
                 self._surround(_MultiProcessingDataLoaderIter.__init__, training.enter_loader_start,
                                training.leave_fetch, ("self", "loader")),
                 self._surround(_MultiProcessingDataLoaderIter._shutdown_workers, training.enter_loader_end,
@@ -212,8 +212,8 @@ class Hooks:
             if hasattr(owner, "set_stream"):
                 self._report(surround(owner.set_stream, self._guard(training.set_stream), arguments=("stream",)))
 
-    def _surround(self, function, enter, leave, *arguments, unless=None) -> str:
-        return surround(function, self._guard(enter), self._guard(leave), *arguments, unless=unless)
+    def _surround(self, function, enter, leave, *arguments, **more) -> str:
+        return surround(function, self._guard(enter), self._guard(leave), *arguments, **more)
 
     def _guard(self, function):
         """`function`, without its exceptions: an error of ours must not end the user's training."""

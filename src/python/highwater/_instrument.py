@@ -15,10 +15,11 @@ import types
 _FUTURE_FLAGS = __future__.annotations.compiler_flag
 
 
-def surround(function, enter, leave=None, arguments=("self",), unless=None) -> str:
+def surround(function, enter, leave=None, arguments=("self",), unless=None, result="") -> str:
     """Makes `function` call `entered = enter(*arguments)` first, and `leave(entered)` however it ends.
 
-    `arguments` are names of the function's parameters. Where `unless()` is true, nothing is added.
+    `arguments` are names of the function's parameters. Where `unless()` is true, nothing is added. With `result`, the name
+    of one of its variables, it calls `leave(entered, value)`: None where the variable has got no value.
     Returns why it cannot be done, else "".
     """
     lacking = [name for name in arguments if name not in _parameters(function)]
@@ -33,7 +34,11 @@ def surround(function, enter, leave=None, arguments=("self",), unless=None) -> s
         if leave is None:
             definition.body = [ast.Expr(call), *body]
         else:
-            end = ast.Call(_load(f"{stem}_leave"), [_load(f"{stem}_entered")], [])
+            given = [_load(f"{stem}_entered")]
+            if result:
+                get = ast.Attribute(ast.Call(_load("locals"), [], []), "get", ast.Load())
+                given.append(ast.Call(get, [ast.Constant(result)], []))
+            end = ast.Call(_load(f"{stem}_leave"), given, [])
             definition.body = [ast.Assign([ast.Name(f"{stem}_entered", ast.Store())], call),
                                ast.Try(body, [], [], [ast.Expr(end)])]
         if unless is not None:

@@ -11,10 +11,11 @@ import weakref
 from ._attach import encoded, tell
 from ._code import kept_output, sampler_code
 from ._dynamo import Uncompiled, callback_getter
-from ._gradients import UnusedGradients, class_of
+from ._gradients import DroppedGradients, UnusedGradients, class_of
 from ._kept_tensors import KeptTensors
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
+from ._padding import Padding
 from ._piled_hooks import PiledHooks
 from ._probe import Probe, line_of_user
 from ._steps import StepListener, StepRule
@@ -88,6 +89,9 @@ class Training(StepListener):
         self._settings_of = lambda: None  # the iterator that they are those of, weakly
         self._signs: dict[str, str] = {}  # of the script's code, by their keys, as native/exports reads them
         self._unused_gradients = UnusedGradients(optimizers)
+        self._dropped_gradients = DroppedGradients(
+            optimizers, lambda line, model, share: self.note_sign("dropped_gradients", line, model, share))
+        self._padding = Padding(torch, lambda line, sizes, share: self.note_sign("padding", line, sizes, share))
         self._piled_hooks = PiledHooks(
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
         self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what))
@@ -172,11 +176,12 @@ class Training(StepListener):
             self._end_evaluation()
         self.enter_owner(module)
 
-    def enter_zero_grad(self, _) -> None:
+    def enter_zero_grad(self, optimizer) -> None:
         """Gradients are set to zero, for the next training step."""
         self._end_evaluation()
         if self._is_training_thread():
             self._rule.gradients_cleared()
+            self._dropped_gradients.cleared(optimizer)
 
     def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
@@ -188,9 +193,11 @@ class Training(StepListener):
             evaluates = not (trains and self.torch.is_grad_enabled())
         if not self._is_training_thread():
             if not evaluates:
-                self._unused_gradients.others_train()
+                self._others_train()
             return _EVALUATION if evaluates else _FORWARD
         self._evaluates = evaluates
+        if root.parameters and not evaluates and self._dropped_gradients.looks:
+            self._dropped_gradients.called(module, line_of_user())
         if root.parameters and not evaluates and self._unused_gradients.awaits_call_of(module):
             self.note_sign("unused_gradients", line_of_user(), class_of(module), self._unused_gradients.share)
         self._heal()
@@ -202,6 +209,10 @@ class Training(StepListener):
         self._remember_loader()
         self._note_forward(root, module, args, kwargs)
         return _FORWARD
+
+    def _others_train(self) -> None:
+        self._unused_gradients.others_train()
+        self._dropped_gradients.others_train()
 
     def _keep_evaluation_open(self, module) -> bool:
         """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
@@ -371,6 +382,12 @@ class Training(StepListener):
         if mine:
             self._fetches -= 1
 
+    def leave_next(self, mine: bool, batch) -> None:
+        self.leave_fetch(mine)
+        if batch is not None and mine and self._padding.looks and self._trains_with(self._loader):
+            with self._plain_tensors():
+                self._padding.after_fetch(self._settings_of(), batch)
+
     # Backward
 
     def enter_backward(self, outputs, keeps: str = "") -> bool:
@@ -394,7 +411,7 @@ class Training(StepListener):
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         else:
-            self._unused_gradients.others_train()
+            self._others_train()
         self.probe.begin_phase(_BACKWARD)
         return True
 
@@ -441,6 +458,7 @@ class Training(StepListener):
             self.probe.end_phase()
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
+                self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
                 self._kept_tensors.after_step(self._steps)
             if self._steps == 1 and any(group.get("foreach") or group.get("fused") for group in optimizer.param_groups):

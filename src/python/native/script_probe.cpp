@@ -254,7 +254,7 @@ void ScriptProbe::beginStep(std::uint32_t step, bool late) {
   const bool isCut = open_ && cutNs_ >= open_->workedUntilNs;
   recordStep(isCut ? cutNs_ : beginNs_);
   cutNs_ = 0;
-  recorder_.setStep(step);
+  recorder_.setStep(step, late);
   control_.setStep(step);
   recorder_.resetSeenPeaks();
 }

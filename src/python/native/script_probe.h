@@ -73,7 +73,10 @@ class ScriptProbe {
   /// its time: it is there that most of them read their losses.
   void endStep(std::uint32_t step, std::uint32_t batchSize, std::uint32_t sequenceLength,
                std::uint32_t microSteps, bool late);
-  void noteStepBegin() { notedBeginNs_ = recorder_.now(); }
+  void noteStepBegin() {
+    notedBeginNs_ = recorder_.now();
+    recorder_.noteStepBegin();
+  }
   void noteStepEnd() {
     notedEndNs_ = recorder_.now();
     cutNs_ = 0;

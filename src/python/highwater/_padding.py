@@ -1,0 +1,97 @@
+"""Finds batches of tokens that are padded beyond their longest row."""
+from __future__ import annotations
+
+import collections.abc
+import os
+import re
+
+from ._code import function_of_users, source_lines
+
+# So many batches of the training are looked at; a look takes some 30 us.
+_LOOKS = 16
+# Shorter rows, or a smaller share of columns of padding, are not worth a word.
+_LEAST_COLUMNS = 32
+_LEAST_SHARE = 0.2
+_PADS = re.compile(r"pad|\bfull\(|\bzeros\(|max_?len", re.IGNORECASE)
+
+
+class Padding:
+    """What no row of a batch uses: columns that the model computes for nothing.
+
+    `note` is called once, with the line that pads, "reviews.py:29" ("" where it is not the script's), the sizes,
+    "256 columns, of which the longest row uses 71", and the share of columns that no row uses.
+    """
+
+    def __init__(self, torch, note):
+        self._torch, self._note = torch, note
+        self._integers = torch.int64, torch.int32
+        self._columns, self._unused, self._looks = 0, 0, 0
+
+    @property
+    def looks(self) -> bool:
+        return self._looks < _LOOKS
+
+    def after_fetch(self, iterator, batch) -> None:
+        """A loader has made a batch for the training."""
+        try:
+            found = self._unused_columns(batch)
+            if found is None:
+                self._looks = _LOOKS
+                return
+            self._looks += 1
+            self._columns += found[0]
+            self._unused += found[1]
+            if self._looks == _LOOKS and self._unused >= _LEAST_SHARE * self._columns:
+                mean = round(self._columns / _LOOKS)
+                used = round((self._columns - self._unused) / _LOOKS)
+                self._note(_line_that_pads(iterator), f"{mean} columns, of which the longest row uses {used}",
+                           self._unused / self._columns)
+        except Exception:  # a batch may be anything; nothing is said then
+            self._looks = _LOOKS
+
+    def _unused_columns(self, batch):
+        """How many columns the batch has, and how many of them are padding in all of its rows: those that its mask leaves
+        out, or a value that all rows repeat at their ends. None where it is not of tokens."""
+        mask = batch.get("attention_mask") if isinstance(batch, collections.abc.Mapping) else None
+        if isinstance(mask, self._torch.Tensor) and self._is_of_tokens(mask):
+            return mask.shape[1], int((mask == 0).all(0).sum())
+        found = [each for each in self._tensors_in(batch) if self._is_of_tokens(each)]
+        if not found:
+            return None
+        most = max(each.shape[1] for each in found)
+        # Beside the tokens there may be their types, which are all the same.
+        return most, min(max(self._repeats(each, -1), self._repeats(each.flip(1), -1))
+                         for each in found if each.shape[1] == most)
+
+    def _is_of_tokens(self, tensor) -> bool:
+        return (tensor.ndim == 2 and tensor.dtype in self._integers and tensor.device.type == "cpu"
+                and tensor.shape[0] > 0 and tensor.shape[1] >= _LEAST_COLUMNS)
+
+    def _repeats(self, tensor, column) -> int:
+        same = (tensor == tensor[0, column]).all(0)
+        return int(same.flip(0).cumprod(0).sum())
+
+    def _tensors_in(self, batch, depth=2):
+        if isinstance(batch, self._torch.Tensor):
+            return [batch]
+        if not depth:
+            return []
+        values = (batch.values() if isinstance(batch, collections.abc.Mapping)
+                  else batch if isinstance(batch, (tuple, list)) else ())
+        return [tensor for each in values for tensor in self._tensors_in(each, depth - 1)]
+
+
+def _line_that_pads(iterator) -> str:
+    """Of the script's code that makes batches or rows, the first line that seems to pad, else the first of all."""
+    dataset = getattr(iterator, "_dataset", None)
+    collate = getattr(iterator, "_collate_fn", None)
+    collate = getattr(collate, "func", collate)  # of functools.partial
+    if not hasattr(collate, "__code__"):
+        collate = getattr(type(collate), "__call__", None)
+    for method in (collate, getattr(type(dataset), "__getitem__", None)):
+        function = function_of_users(method)
+        file, lines, first = (function and source_lines(function.__code__)) or ("", [], 0)
+        if lines:
+            pads = next((number for number, line in enumerate(lines) if number and _PADS.search(line)), 0)
+            return f"{os.path.basename(file)}:{first + pads}"
+    return ""
