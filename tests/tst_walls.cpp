@@ -1,11 +1,8 @@
 // Who may include whom: the table of docs/architecture.md, held by the include directives.
-#include <QDir>
 #include <QDirIterator>
-#include <QFile>
 #include <QMap>
 #include <QRegularExpression>
 #include <QSet>
-#include <QTest>
 
 #include "support/test_program.h"
 

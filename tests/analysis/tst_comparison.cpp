@@ -1,8 +1,4 @@
-#include <QtTest>
-#include <cmath>
-#include <map>
 #include <numeric>
-#include <random>
 
 #include "analysis/comparison.h"
 #include "core/units.h"

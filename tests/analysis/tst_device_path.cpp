@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <random>
-
 #include "analysis/device/device_path.h"
 #include "step_events.h"
 #include "support/test_program.h"

@@ -1,8 +1,5 @@
 #include "analysis/device/device_share.h"
 
-#include <QtTest>
-#include <random>
-
 #include "queue_model.h"
 #include "support/test_program.h"
 

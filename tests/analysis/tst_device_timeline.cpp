@@ -1,9 +1,5 @@
 #include "analysis/device/device_timeline.h"
 
-#include <QtTest>
-#include <cmath>
-#include <random>
-
 #include "analysis/device/idle_estimate.h"
 #include "queue_model.h"
 #include "support/test_program.h"

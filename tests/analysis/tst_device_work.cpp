@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/device/device_work.h"
 #include "judged_run.h"
 #include "support/test_program.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/exit_codes.h"
 #include "judged_run.h"
 #include "support/test_program.h"

@@ -1,5 +1,4 @@
 // The evidence of findings: the cause of an idle device, the module that keeps memory.
-#include <QtTest>
 
 #include "analysis/findings/findings.h"
 #include "queue_model.h"

@@ -1,9 +1,5 @@
 // Every rule fires on the run that was made for it, and on no other: the matrix, printed. Then what
 // is near a finding and none. tests/e2e/tst_scenario_findings prints the same of real trainings.
-#include <QtTest>
-#include <cmath>
-#include <limits>
-#include <set>
 
 #include "analysis/findings/finding_rules.h"
 #include "core/exit_codes.h"

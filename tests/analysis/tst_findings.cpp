@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <functional>
-#include <set>
 #include <tuple>
 
 #include "analysis/findings/finding_rules.h"

@@ -1,8 +1,5 @@
 // Gains against a model of a host and a device: the same steps are run with and without their
 // problem, and the difference in time is what the estimate must give.
-#include <QtTest>
-#include <functional>
-#include <random>
 
 #include "analysis/device/gain_estimate.h"
 #include "analysis/findings/findings.h"

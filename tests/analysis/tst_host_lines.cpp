@@ -1,8 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <array>
-#include <random>
-
 #include "analysis/account/host_lines.h"
 #include "step_events.h"
 #include "support/test_program.h"

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <cmath>
-#include <limits>
-
 #include "analysis/live_store.h"
 #include "core/units.h"
 #include "step_events.h"

@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/lost_time_lines.h"
 #include "core/names.h"
 #include "step_events.h"

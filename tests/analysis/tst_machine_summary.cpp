@@ -1,6 +1,4 @@
 // The machine in a range of time, by its samples.
-#include <QTest>
-#include <random>
 
 #include "analysis/machine_summary.h"
 #include "step_events.h"

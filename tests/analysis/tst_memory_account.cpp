@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <random>
-
 #include "analysis/account/memory_account.h"
 #include "core/units.h"
 #include "step_events.h"

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <cmath>
-#include <random>
-
 #include "analysis/memory_forecast.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"

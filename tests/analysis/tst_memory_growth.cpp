@@ -1,9 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <random>
-
 #include "analysis/account/memory_growth.h"
 #include "step_events.h"
 #include "support/test_program.h"

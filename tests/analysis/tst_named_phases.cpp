@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/named_phases.h"
 #include "core/names.h"
 #include "step_events.h"

@@ -1,7 +1,4 @@
 // Ops that were dropped, and shown again once they have been read back.
-#include <QtTest>
-#include <algorithm>
-#include <random>
 
 #include "analysis/live_store.h"
 #include "analysis/op_times.h"

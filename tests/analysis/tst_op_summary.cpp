@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <random>
-
 #include "analysis/op_summary.h"
 #include "step_events.h"
 #include "support/test_program.h"

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <array>
-#include <random>
-
 #include "analysis/op_times.h"
 #include "step_events.h"
 #include "support/test_program.h"

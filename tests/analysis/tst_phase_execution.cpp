@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <random>
-
 #include "analysis/device/phase_execution.h"
 #include "queue_model.h"
 #include "support/test_program.h"

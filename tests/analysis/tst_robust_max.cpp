@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <cmath>
-#include <random>
-
 #include "analysis/robust_max.h"
 #include "support/test_program.h"
 

@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <cmath>
-
 #include "analysis/findings/run_changes.h"
 #include "judged_run.h"
 #include "support/test_program.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "analysis/run_end_text.h"
 #include "support/test_program.h"
 

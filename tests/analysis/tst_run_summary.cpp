@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <random>
-
 #include "analysis/run_summary.h"
 #include "core/units.h"
 #include "step_events.h"

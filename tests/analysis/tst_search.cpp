@@ -1,7 +1,3 @@
-#include <QTest>
-#include <algorithm>
-#include <map>
-
 #include "analysis/search.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"

@@ -1,8 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <cmath>
-#include <random>
-
 #include "analysis/series_pyramid.h"
 #include "support/test_program.h"
 

@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/settings_change.h"
 #include "step_events.h"
 #include "support/test_program.h"

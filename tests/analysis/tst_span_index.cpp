@@ -1,11 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <map>
-#include <random>
-#include <set>
-
 #include "analysis/span_index.h"
 #include "support/test_program.h"
 

@@ -1,6 +1,3 @@
-#include <QTest>
-#include <cmath>
-
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
 #include "support/test_program.h"

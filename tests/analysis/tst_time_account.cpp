@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <map>
-#include <random>
-
 #include "analysis/account/time_account.h"
 #include "analysis/run_summary.h"
 #include "core/names.h"

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <map>
-#include <random>
-
 #include "analysis/totals_tree.h"
 #include "support/test_program.h"
 

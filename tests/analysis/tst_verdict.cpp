@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/findings/findings.h"
 #include "judged_run.h"
 #include "queue_model.h"

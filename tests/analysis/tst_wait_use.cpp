@@ -1,5 +1,3 @@
-#include <QtTest>
-
 #include "analysis/findings/wait_use.h"
 #include "support/test_program.h"
 #include "support/text.h"

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <functional>
-#include <random>
-
 #include "analysis/run_summary.h"
 #include "analysis/whole_steps.h"
 #include "support/sample_run.h"

@@ -1,8 +1,6 @@
 #include <unistd.h>
 
 #include <QTemporaryFile>
-#include <QTest>
-#include <random>
 
 #include "core/checkpoint_slots.h"
 #include "support/test_program.h"

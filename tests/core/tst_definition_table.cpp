@@ -1,6 +1,3 @@
-#include <QTest>
-#include <string>
-
 #include "core/definition_table.h"
 #include "support/test_program.h"
 

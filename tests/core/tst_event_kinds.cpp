@@ -1,6 +1,3 @@
-#include <QTest>
-#include <set>
-
 #include "core/event_kinds.h"
 #include "support/test_program.h"
 

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/fallback_advice.h"
 #include "support/test_program.h"
 

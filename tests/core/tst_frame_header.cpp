@@ -1,7 +1,3 @@
-#include <QTest>
-#include <algorithm>
-#include <vector>
-
 #include "core/frame_header.h"
 #include "support/test_program.h"
 

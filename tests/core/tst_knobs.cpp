@@ -1,7 +1,3 @@
-#include <QTest>
-
-#include <limits>
-
 #include "core/knobs.h"
 #include "support/test_program.h"
 

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/missing_op.h"
 #include "support/test_program.h"
 

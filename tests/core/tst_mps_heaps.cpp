@@ -1,10 +1,6 @@
 // What MpsHeaps is as a value. Its rules: tests/simmps, where an allocator runs on it.
 #include "core/mps_heaps.h"
 
-#include <QTest>
-#include <random>
-#include <vector>
-
 #include "core/units.h"
 #include "support/test_program.h"
 

@@ -1,5 +1,4 @@
 #include <QSet>
-#include <QTest>
 
 #include "core/names.h"
 #include "support/test_program.h"

@@ -1,6 +1,3 @@
-#include <QTest>
-#include <vector>
-
 #include "core/open_span_tracker.h"
 #include "support/test_program.h"
 

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/option_values.h"
 #include "support/test_program.h"
 

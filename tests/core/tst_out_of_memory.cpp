@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/out_of_memory.h"
 #include "support/test_program.h"
 

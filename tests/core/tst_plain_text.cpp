@@ -1,6 +1,3 @@
-#include <QTest>
-#include <array>
-#include <string>
 #include <string_view>
 
 #include "core/plain_text.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/refused_dtype.h"
 #include "support/test_program.h"
 

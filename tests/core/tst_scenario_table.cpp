@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <set>
-#include <string>
-
 #include "core/scenarios.h"
 #include "core/sim_knobs.h"
 #include "support/test_program.h"

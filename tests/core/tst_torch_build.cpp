@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/torch_build.h"
 #include "support/test_program.h"
 

@@ -1,6 +1,3 @@
-#include <QTest>
-#include <limits>
-
 #include "core/units.h"
 #include "support/test_program.h"
 

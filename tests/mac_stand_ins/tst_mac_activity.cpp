@@ -1,6 +1,4 @@
 // The request that a Mac neither slows the process down nor falls asleep.
-#include <QTest>
-#include <optional>
 
 #include "core/activity.h"
 #include "mac_stand_ins/mac.h"

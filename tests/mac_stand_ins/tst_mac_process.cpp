@@ -1,6 +1,4 @@
 // What a process on a Mac finds out about itself, with scripted answers of the system.
-#include <QTemporaryDir>
-#include <QTest>
 #include <filesystem>
 #include <fstream>
 

@@ -1,7 +1,4 @@
 // What Highwater reads of a Mac, with scripted answers of the system.
-#include <QTest>
-#include <limits>
-#include <random>
 
 #include "mac_stand_ins/mac.h"
 #include "probe/readings/system_readings.h"

@@ -1,13 +1,10 @@
-#include <QTest>
-
 #include "model_test.h"
 #include "models/command_list.h"
 #include "support/test_program.h"
 
 using namespace highwater;
 using namespace highwater::models;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 namespace {
 

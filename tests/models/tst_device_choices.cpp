@@ -1,5 +1,4 @@
 // Which devices the window offers, by what a machine can run.
-#include <QTest>
 
 #include "models/device_choices.h"
 #include "support/test_program.h"

@@ -1,6 +1,3 @@
-#include <QTest>
-#include <optional>
-
 #include "model_test.h"
 #include "models/log_model.h"
 #include "support/sample_run.h"
@@ -9,8 +6,7 @@
 using namespace highwater;
 using namespace highwater::models;
 using analysis::LiveStore;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 class TestLogModel : public QObject {
   Q_OBJECT

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "models/machine_rows.h"
 #include "models/qt_text.h"
 #include "support/sample_run.h"

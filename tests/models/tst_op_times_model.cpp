@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "model_test.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
@@ -9,8 +7,7 @@
 using namespace highwater;
 using namespace highwater::models;
 using analysis::LiveStore;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 class TestOpTimesModel : public QObject {
   Q_OBJECT

@@ -1,6 +1,3 @@
-#include <QSignalSpy>
-#include <QTest>
-
 #include "analysis/run_summary.h"
 #include "model_test.h"
 #include "models/op_totals_model.h"
@@ -10,8 +7,7 @@
 using namespace highwater;
 using namespace highwater::models;
 using analysis::LiveStore;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 namespace {
 

@@ -1,7 +1,3 @@
-#include <QSignalSpy>
-#include <QTest>
-#include <algorithm>
-
 #include "model_test.h"
 #include "models/search_model.h"
 #include "support/sample_run.h"
@@ -12,8 +8,7 @@ using namespace highwater::models;
 using analysis::FoundEvent;
 using analysis::LiveStore;
 using Place = SearchModel::Place;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 namespace {
 

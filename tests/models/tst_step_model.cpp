@@ -1,8 +1,3 @@
-#include <QSignalSpy>
-#include <QTest>
-#include <limits>
-#include <vector>
-
 #include "model_test.h"
 #include "models/sorted_rows.h"
 #include "models/step_model.h"
@@ -12,8 +7,7 @@
 using namespace highwater;
 using namespace highwater::models;
 using analysis::LiveStore;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 
 class TestStepModel : public QObject {
   Q_OBJECT

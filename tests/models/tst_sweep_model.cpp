@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/units.h"
 #include "model_test.h"
 #include "models/sorted_rows.h"
@@ -8,8 +6,7 @@
 
 using namespace highwater;
 using namespace highwater::models;
-using test::cell;
-using test::kFatal;
+using namespace highwater::test;
 using tuning::Sweep;
 using tuning::SweptSetting;
 

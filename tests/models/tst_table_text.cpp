@@ -1,5 +1,4 @@
 #include <QAbstractTableModel>
-#include <QTest>
 
 #include "models/op_totals_model.h"
 #include "models/table_text.h"

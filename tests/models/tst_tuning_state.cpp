@@ -1,8 +1,4 @@
 // The memory model of the run on screen, and what the sliders ask of it.
-#include <QSignalSpy>
-#include <QTest>
-#include <algorithm>
-#include <cmath>
 
 #include "core/out_of_memory.h"
 #include "core/units.h"

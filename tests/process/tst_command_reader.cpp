@@ -1,9 +1,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <QTest>
-#include <array>
-#include <atomic>
 #include <memory>
 
 #include "process/command_reader.h"

@@ -3,11 +3,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <cstring>
-
 #include "process/connection.h"
 #include "support/socket_buffers.h"
 #include "support/test_program.h"

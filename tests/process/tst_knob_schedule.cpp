@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/knobs.h"
 #include "process/knob_schedule.h"
 #include "support/test_program.h"

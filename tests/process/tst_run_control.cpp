@@ -1,4 +1,3 @@
-#include <QTest>
 #include <future>
 
 #include "process/run_control.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "report/issue_report.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"

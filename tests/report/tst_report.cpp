@@ -1,11 +1,4 @@
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QRegularExpression>
-#include <QTemporaryDir>
-#include <QTest>
-#include <limits>
 
 #include "core/exit_codes.h"
 #include "report/report_json.h"

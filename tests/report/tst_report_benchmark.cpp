@@ -1,7 +1,4 @@
 // A benchmark as text and JSON.
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTest>
 
 #include "report/report_benchmark.h"
 #include "support/sample_benchmark.h"

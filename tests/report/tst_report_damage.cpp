@@ -1,13 +1,6 @@
 // The commands report and accept on a damaged recording.
 #include <sqlite3.h>
 
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"

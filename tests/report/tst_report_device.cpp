@@ -1,9 +1,4 @@
 // How host and device worked together, in the report of a made-up recording.
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "support/recording_file.h"

@@ -1,9 +1,4 @@
 // Memory growth and ops, in the report of a made-up recording with ops in one step.
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "support/recording_file.h"
 #include "support/run_program.h"

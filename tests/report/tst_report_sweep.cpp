@@ -1,10 +1,3 @@
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-#include <cmath>
-
 #include "core/units.h"
 #include "run/note.h"
 #include "support/recording_file.h"

@@ -1,9 +1,3 @@
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
 #include "support/run_program.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "report/text_table.h"
 #include "support/test_program.h"
 

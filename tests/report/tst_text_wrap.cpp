@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "report/text_wrap.h"
 #include "support/test_program.h"
 

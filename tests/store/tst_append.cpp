@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QtTest>
-
 #include "frames.h"
 #include "store/append.h"
 #include "store/database.h"

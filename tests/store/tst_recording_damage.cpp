@@ -1,9 +1,6 @@
 // Recordings whose tables are damaged, or that are cut short.
 #include <sqlite3.h>
 
-#include <QTemporaryDir>
-#include <QtTest>
-
 #include "core/units.h"
 #include "frames.h"
 #include "store/append.h"

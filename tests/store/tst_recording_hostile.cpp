@@ -1,11 +1,6 @@
 #include <sqlite3.h>
 #include <zstd.h>
 
-#include <QTemporaryDir>
-#include <QtTest>
-#include <random>
-#include <set>
-
 #include "frames.h"
 #include "support/test_program.h"
 

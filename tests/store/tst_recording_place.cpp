@@ -5,11 +5,6 @@
 #endif
 #include <unistd.h>
 
-#include <QDir>
-#include <QProcess>
-#include <QTemporaryDir>
-#include <QtTest>
-
 #include "frames.h"
 #include "store/writer_lock.h"
 #include "support/test_program.h"

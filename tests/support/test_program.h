@@ -1,7 +1,29 @@
 #pragma once
 
-#include <QTest>
+// What nearly every test uses: this header is precompiled, and no test includes these again.
+#include <QDir>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QProcess>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QtTest>
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "support/wait_limit.h"
 

@@ -1,7 +1,4 @@
 // Statistics of a benchmark of the CPU against MPS.
-#include <QTest>
-#include <cmath>
-#include <random>
 
 #include "support/test_program.h"
 #include "tuning/benchmark.h"

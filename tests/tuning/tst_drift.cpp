@@ -1,7 +1,4 @@
 // What a numeric difference between the devices means for the loss.
-#include <QTest>
-#include <cmath>
-#include <limits>
 
 #include "support/test_program.h"
 #include "tuning/drift.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "analysis/step_events.h"
 #include "core/units.h"
 #include "support/test_program.h"

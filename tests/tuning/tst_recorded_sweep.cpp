@@ -1,6 +1,4 @@
 // What a recording keeps of a sweep, read back from its notes.
-#include <QTest>
-#include <cmath>
 
 #include "core/units.h"
 #include "support/test_program.h"

@@ -1,8 +1,3 @@
-#include <QTest>
-#include <cmath>
-#include <random>
-#include <set>
-
 #include "core/units.h"
 #include "support/test_program.h"
 #include "support/text.h"
@@ -11,8 +6,7 @@
 
 using namespace highwater;
 using namespace highwater::tuning;
-using test::contains;
-using test::limitsOf;
+using namespace highwater::test;
 
 namespace {
 

@@ -1,6 +1,3 @@
-#include <QTest>
-#include <random>
-
 #include "core/units.h"
 #include "support/test_program.h"
 #include "tuning/tensor_budget.h"

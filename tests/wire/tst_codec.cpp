@@ -1,7 +1,3 @@
-#include <QTest>
-#include <cstring>
-#include <random>
-
 #include "messages.h"
 #include "support/test_program.h"
 #include "wire/codec.h"

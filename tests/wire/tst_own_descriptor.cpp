@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <QTemporaryFile>
-#include <QTest>
-#include <array>
 #include <cerrno>
 
 #include "support/test_program.h"

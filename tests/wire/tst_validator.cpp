@@ -1,7 +1,3 @@
-#include <QTest>
-#include <functional>
-#include <limits>
-
 #include "messages.h"
 #include "support/test_program.h"
 #include "wire/limits.h"
