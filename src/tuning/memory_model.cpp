@@ -669,21 +669,4 @@ Prediction MemoryModel::fixedPart() const {
   return predictionOf(fit_.fixedRange(), Basis::kFit);
 }
 
-std::optional<Setting> MemoryModel::mostInstructive(std::span<const Setting> candidates,
-                                                    std::uint64_t limit) const {
-  std::optional<Setting> best;
-  double widest = -1;
-  for (const Setting& each : candidates) {
-    if (observed(each)) continue;
-    if (limit > 0 && driver(each).upper > limit) continue;
-    const Range range = fit_.at(each);
-    const double width = range.upper - range.lower;
-    if (width > widest) {
-      widest = width;
-      best = each;
-    }
-  }
-  return best;
-}
-
 }  // namespace highwater::tuning

@@ -159,12 +159,6 @@ class MemoryModel {
   /// The fitted formula of current's peak.
   [[nodiscard]] const PeakFit& formula() const { return fit_; }
 
-  /// Which of `candidates` would teach most: the one whose peak is least certain, among those whose
-  /// upper bound of driver memory is at most `limit` bytes (0: no limit). Settings that were
-  /// measured are left out. std::nullopt if none is left.
-  [[nodiscard]] std::optional<Setting> mostInstructive(std::span<const Setting> candidates,
-                                                       std::uint64_t limit = 0) const;
-
  private:
   explicit MemoryModel(PeakFit fit) : fit_(std::move(fit)) {}
   [[nodiscard]] const Observation* observed(Setting setting) const;

@@ -184,7 +184,6 @@ void PeakFit::fitLikely(std::span<const PeakPoint> points) {
     errors.push_back(std::abs(dot(likely_, terms(point.setting)) / point.bytes - 1));
   }
   medianError_ = analysis::medianOf(errors);
-  largestError_ = *std::max_element(errors.begin(), errors.end());
 }
 
 void PeakFit::findVertices(std::span<const PeakPoint> all) {

@@ -54,9 +54,8 @@ class PeakFit {
   [[nodiscard]] Range fixedRange() const { return rangeOf(0); }
   [[nodiscard]] Range perTokenRange() const { return rangeOf(1); }
   [[nodiscard]] Range perScoreRange() const { return rangeOf(2); }
-  /// The relative distance of the measured peaks from the fit: the median and the largest.
+  /// The median relative distance of the measured peaks from the fit.
   [[nodiscard]] double medianError() const { return medianError_; }
-  [[nodiscard]] double largestError() const { return largestError_; }
 
  private:
   using Vector = std::array<double, 3>;
@@ -75,7 +74,7 @@ class PeakFit {
   double spread_ = 0;    ///< residual standard deviation in units of the weights; 0: unknown
   double quantile_ = 0;  ///< Student's t for the degrees of freedom
   std::array<Vector, 3> covariance_{};
-  double medianError_ = 0, largestError_ = 0;
+  double medianError_ = 0;
 };
 
 /// The 97.5 % quantile of Student's t distribution. Precondition: `degrees` >= 1.

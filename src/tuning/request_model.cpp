@@ -206,7 +206,6 @@ RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::s
   std::vector<events::Phase> phases;
   std::vector<std::uint64_t> before;  // freed by the first step, but allocated earlier
   std::map<std::size_t, std::size_t> freesBefore;
-  double freedBytes = 0, unmatchedBytes = 0;
   const std::size_t firstAlike = fromStart ? 1 : 0;
   for (std::size_t step = 0; step < steps; ++step) {
     if (step == 1) model.firstSettled_ = requests.size();
@@ -229,18 +228,14 @@ RequestModel RequestModel::combined(const std::vector<StepTrace>& traces, std::s
       const FreeMatching::Freed& freed = matching.freed()[requests.size()];
       request.freedBefore = freed.requests;
       const std::uint64_t rest = freed.unmatched;
-      freedBytes += static_cast<double>(traced.freedBefore);
       if (rest > kHostValueBytes && step == 0 && !fromStart) {
         freesBefore[requests.size()] = before.size();
         before.push_back(rest);
-      } else {
-        unmatchedBytes += static_cast<double>(rest);
       }
       requests.push_back(std::move(request));
       phases.push_back(traced.phase);
     }
   }
-  model.unmatchedShare_ = freedBytes > 0 ? unmatchedBytes / freedBytes : 0;
 
   // Blocks from before the first step: those that it frees, and the rest.
   std::vector<Request> base;

@@ -49,8 +49,6 @@ class RequestModel {
   [[nodiscard]] const std::vector<Setting>& settings() const { return settings_; }
   /// The number of requests that are played.
   [[nodiscard]] std::size_t requests() const { return requests_.size(); }
-  /// The share of freed bytes that no allocation could be found for; near 0 for a good model.
-  [[nodiscard]] double unmatchedShare() const { return unmatchedShare_; }
 
  private:
   enum class Growth : std::uint8_t { kTokens, kScores, kBatch, kConstant };
@@ -80,7 +78,6 @@ class RequestModel {
   std::vector<Request> requests_;  ///< the model's own blocks first
   std::size_t base_ = 0;           ///< how many of them are blocks from before the first step
   std::size_t firstSettled_ = 0;   ///< the first request whose peak counts as a settled step's
-  double unmatchedShare_ = 0;
   bool fromStart_ = false;
 };
 

@@ -22,9 +22,6 @@ class FrameReader {
   /// then unusable, because nothing says where the next frame begins.
   [[nodiscard]] Result<std::optional<std::span<const std::uint8_t>>> next();
 
-  /// The number of bytes that append() has got and next() has not returned yet.
-  [[nodiscard]] std::size_t pendingBytes() const { return buffer_.size() - begin_; }
-
  private:
   std::vector<std::uint8_t> buffer_;
   std::size_t begin_ = 0;

@@ -1,11 +1,7 @@
 #include <sqlite3.h>
 #include <unistd.h>
 
-#include <QDir>
-#include <QProcess>
 #include <QScopeGuard>
-#include <QTemporaryDir>
-#include <QtTest>
 
 #include "frames.h"
 #include "support/file_size_limit.h"
@@ -71,24 +67,27 @@ class TestRecording : public QObject {
   Q_OBJECT
 
  private slots:
+  void init() {
+    folder_ = std::make_unique<QTemporaryDir>();
+    path_ = pathIn(folder_->path(), "a.highwater");
+  }
+
   void framesComeBackAsTheyWere() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     const auto frames = sampleFrames();
-    auto writer = create(path);
+    auto writer = create(path_);
     QVERIFY(writer);
-    QVERIFY(writer->path() == path);
+    QVERIFY(writer->path() == path_);
     feedFrames(frames, *writer);
     const auto closed = writer->close();
     QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
     QVERIFY(writer->errorText().empty());
 
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-    QCOMPARE(writer->bytesWritten(), fs::file_size(path));
-    const ReadBack back = readFrames(path);
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
+    QCOMPARE(writer->bytesWritten(), fs::file_size(path_));
+    const ReadBack back = readFrames(path_);
     QVERIFY(back.result.ok());
     QVERIFY(back.frames == frames);
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
   }
 
   /// SQLite knows addresses, and names of its own.
@@ -116,15 +115,10 @@ class TestRecording : public QObject {
   }
 
   void tablesForPeople() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    auto writer = create(path);
-    QVERIFY(writer);
-    feedFrames(sampleFrames(), *writer);
-    QVERIFY(writer->close().ok());
+    QVERIFY(record());
 
     const auto run = [&](const char* key) {
-      return query(path, QByteArray("SELECT value FROM run WHERE key = '" + QByteArray(key) + "'"))
+      return query(path_, QByteArray("SELECT value FROM run WHERE key = '" + QByteArray(key) + "'"))
           .value(0);
     };
     QCOMPARE(run("device"), "mps");
@@ -134,65 +128,53 @@ class TestRecording : public QObject {
     QCOMPARE(run("started_utc"), "2025-06-15T15:06:40Z");
     QCOMPARE(run("ended"), "finished");
     QCOMPARE(run("lost_frames"), "0");
-    QCOMPARE(query(path, "SELECT count(*) FROM steps").value(0), "60");
-    QCOMPARE(query(path, "SELECT min(step) FROM steps WHERE batch_size = 32").value(0), "30");
-    QCOMPARE(query(path, "SELECT count(loss) FROM steps").value(0), "12");
+    QCOMPARE(query(path_, "SELECT count(*) FROM steps").value(0), "60");
+    QCOMPARE(query(path_, "SELECT min(step) FROM steps WHERE batch_size = 32").value(0), "30");
+    QCOMPARE(query(path_, "SELECT count(loss) FROM steps").value(0), "12");
     // The device span of a step comes with the next step, so the last step has none.
-    QCOMPARE(query(path, "SELECT count(device_ms) FROM steps").value(0), "59");
-    QCOMPARE(query(path, "SELECT step FROM steps WHERE device_ms IS NULL").value(0), "60");
-    QCOMPARE(query(path, "SELECT step || ' ' || text FROM markers ORDER BY rowid"),
+    QCOMPARE(query(path_, "SELECT count(device_ms) FROM steps").value(0), "59");
+    QCOMPARE(query(path_, "SELECT step FROM steps WHERE device_ms IS NULL").value(0), "60");
+    QCOMPARE(query(path_, "SELECT step || ' ' || text FROM markers ORDER BY rowid"),
              (QStringList{"30 batch 16 → 32", "45 cache emptied", "45 looks good"}));
-    QCOMPARE(query(path,
+    QCOMPARE(query(path_,
                    "SELECT DISTINCT op || ' ' || module || ' ' || call_site || ' ' || phase"
                    " FROM fallbacks"),
              QStringList{"aten::embedding_renorm_ embedding model.cpp:112 (forward) forward"});
-    QCOMPARE(query(path,
+    QCOMPARE(query(path_,
                    "SELECT DISTINCT kind || ' ' || module FROM sync_points"
                    " WHERE NOT deliberate"),
              QStringList{"nonzero encoder.layers.1"});
   }
 
   void timesAndKindsOfEachBatch() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    auto writer = create(path);
-    QVERIFY(writer);
-    feedFrames(sampleFrames(), *writer);
-    QVERIFY(writer->close().ok());
-    QCOMPARE(query(path, "SELECT count(*) FROM batches WHERE first_ns > last_ns").value(0), "0");
+    QVERIFY(record());
+    QCOMPARE(query(path_, "SELECT count(*) FROM batches WHERE first_ns > last_ns").value(0), "0");
     // Bit 16: Hello; 25: RunEnd.
-    QCOMPARE(query(path, "SELECT sum(kinds & (1 << 16) != 0) FROM batches").value(0), "1");
-    QCOMPARE(query(path, "SELECT sum(kinds & (1 << 25) != 0) FROM batches").value(0), "1");
+    QCOMPARE(query(path_, "SELECT sum(kinds & (1 << 16) != 0) FROM batches").value(0), "1");
+    QCOMPARE(query(path_, "SELECT sum(kinds & (1 << 25) != 0) FROM batches").value(0), "1");
   }
 
   void longRunsAreCutIntoBatches() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     SampleRunOptions options;
     options.steps = 3000;
     options.samplingHz = 1000;
     const auto frames = sampleFrames(options);
     store::WriterOptions slow;
     slow.commitEvery = std::chrono::hours(1);
-    auto writer = create(path, slow);
+    auto writer = create(path_, slow);
     QVERIFY(writer);
     feedFrames(frames, *writer);
     QVERIFY(writer->close().ok());
-    QVERIFY(query(path, "SELECT count(*) FROM batches").value(0).toInt() > 1);
-    QVERIFY(query(path, "SELECT max(raw_bytes) FROM batches").value(0).toInt() <= 8 << 20);
-    QVERIFY(readFrames(path).frames == frames);
+    QVERIFY(query(path_, "SELECT count(*) FROM batches").value(0).toInt() > 1);
+    QVERIFY(query(path_, "SELECT max(raw_bytes) FROM batches").value(0).toInt() <= 8 << 20);
+    QVERIFY(readFrames(path_).frames == frames);
   }
 
   void passesTheValidator() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    auto writer = create(path);
-    QVERIFY(writer);
-    feedFrames(sampleFrames(), *writer);
-    QVERIFY(writer->close().ok());
+    QVERIFY(record());
 
     wire::Validator validator(wire::StreamSource::kRecording);
-    auto reader = store::RecordingReader::open(path);
+    auto reader = store::RecordingReader::open(path_);
     QVERIFY(reader.ok());
     QVERIFY(reader->fileBytes() > 0);
     const auto done =
@@ -206,60 +188,54 @@ class TestRecording : public QObject {
   }
 
   void refusesAnExistingFile() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    QVERIFY(writeBytes(path, "somebody's work"));
-    const auto writer = store::RecordingWriter::create(path);
+    QVERIFY(writeBytes(path_, "somebody's work"));
+    const auto writer = store::RecordingWriter::create(path_);
     QVERIFY(!writer.ok());
     QVERIFY(writer.error().code == ErrorCode::kExists);
     QVERIFY(writer.error().message.find("a.highwater") != std::string::npos);
-    QCOMPARE(bytesOf(path), "somebody's work");
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    QCOMPARE(bytesOf(path_), "somebody's work");
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
   }
 
   void overwriteSparesTheOldFileUntilAStepBegins() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    QVERIFY(writeBytes(path, kRestOfARecording));
+    QVERIFY(writeBytes(path_, kRestOfARecording));
     store::WriterOptions options;
     options.overwrite = true;
     options.commitEvery = std::chrono::milliseconds(1);
-    auto writer = create(path, options);
+    auto writer = create(path_, options);
     QVERIFY(writer);
-    QVERIFY(writer->path() == fs::canonical(path));
+    QVERIFY(writer->path() == fs::canonical(path_));
     auto frames = sampleFrames();
     frames.resize(3);  // Hello, description, definitions
     const std::uint64_t before = writer->bytesWritten();
     feedFrames(frames, *writer);
     QTRY_VERIFY(writer->bytesWritten() > before);
-    QCOMPARE(bytesOf(path), kRestOfARecording);
+    QCOMPARE(bytesOf(path_), kRestOfARecording);
     writer->discard();
-    QCOMPARE(bytesOf(path), kRestOfARecording);
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+    QCOMPARE(bytesOf(path_), kRestOfARecording);
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
   }
 
   void overwriteReplacesTheOldFile() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     // A killed run left a WAL as well: nothing of it may get into the new recording.
-    QVERIFY(writeBytes(path, kRestOfARecording));
-    QVERIFY(writeBytes(path.string() + "-wal", "somebody's newest work"));
+    QVERIFY(writeBytes(path_, kRestOfARecording));
+    QVERIFY(writeBytes(path_.string() + "-wal", "somebody's newest work"));
     store::WriterOptions options;
     options.overwrite = true;
     options.commitEvery = std::chrono::milliseconds(1);
-    auto writer = create(path, options);
+    auto writer = create(path_, options);
     QVERIFY(writer);
     const auto frames = sampleFrames();
     const std::vector<wire::FrameBytes> firstHalf(frames.begin(), frames.begin() + 15);
     const std::vector<wire::FrameBytes> secondHalf(frames.begin() + 15, frames.end());
     feedFrames(firstHalf, *writer);
-    QTRY_VERIFY(bytesOf(path).startsWith("SQLite"));  // before the end, once a step has begun
+    QTRY_VERIFY(bytesOf(path_).startsWith("SQLite"));  // before the end, once a step has begun
     feedFrames(secondHalf, *writer);
     QVERIFY(writer->close().ok());
-    QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
-    QVERIFY(readFrames(path).frames == frames);
+    QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
+    QVERIFY(readFrames(path_).frames == frames);
     // The definitions of the first half are known in the second.
-    QCOMPARE(query(path, "SELECT count(*) FROM fallbacks WHERE op = 'aten::embedding_renorm_'"),
+    QCOMPARE(query(path_, "SELECT count(*) FROM fallbacks WHERE op = 'aten::embedding_renorm_'"),
              QStringList{"15"});
   }
 
@@ -338,22 +314,18 @@ class TestRecording : public QObject {
   }
 
   void canBeReadWhileItIsWritten() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    auto writer = create(path);
+    auto writer = create(path_);
     QVERIFY(writer);
     const auto frames = sampleFrames();
     feedFrames(frames, *writer);
-    QTRY_COMPARE(readFrames(path).frames.size(), frames.size());
+    QTRY_COMPARE(readFrames(path_).frames.size(), frames.size());
     QVERIFY(writer->close().ok());
   }
 
   void survivesAKill() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     QProcess child;
     child.start(QCoreApplication::applicationDirPath() + "/recording_child",
-                {QString::fromStdString(path.string())});
+                {QString::fromStdString(path_.string())});
     QVERIFY(child.waitForStarted(kWaitMs));
     // Past the first checkpoint, so that there are frames in the file and in the WAL.
     QByteArray output;
@@ -365,55 +337,51 @@ class TestRecording : public QObject {
     // What has been taken by now gets into the recording while the writer goes on. How soon depends
     // on the machine: tests/reliability/run measures what a kill takes with it.
     const auto promised = static_cast<std::size_t>(lines());
-    QTRY_VERIFY(readFrames(path).frames.size() >= promised);
+    QTRY_VERIFY(readFrames(path_).frames.size() >= promised);
     child.kill();
     QVERIFY(child.waitForFinished(kWaitMs));
     QVERIFY(child.exitStatus() == QProcess::CrashExit);
 
-    const ReadBack back = readFrames(path);
+    const ReadBack back = readFrames(path_);
     QVERIFY2(back.result.ok(), back.result ? "" : back.result.error().message.c_str());
     QVERIFY2(back.frames.size() >= promised,
              qPrintable(QString("%1 of %2").arg(back.frames.size()).arg(promised)));
-    QVERIFY(query(path, "SELECT count(*) FROM run WHERE key = 'ended'") == QStringList{"0"});
+    QVERIFY(query(path_, "SELECT count(*) FROM run WHERE key = 'ended'") == QStringList{"0"});
   }
 
   void aFullQueueIsAnError() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     const auto frames = sampleFrames();
     store::WriterOptions options;
     options.commitEvery = std::chrono::hours(1);  // so that nothing leaves the queue
     options.maxQueuedBytes = 10'000;
-    auto writer = create(path, options);
+    auto writer = create(path_, options);
     QVERIFY(writer);
     feedFrames(frames, *writer);
     QVERIFY(writer->errorText().find("of the training lost") != std::string::npos);
     QVERIFY(!writer->close().ok());
 
     // The beginning of the stream without a hole, and the end of the run.
-    const ReadBack back = readFrames(path);
+    const ReadBack back = readFrames(path_);
     QVERIFY(back.result.ok());
     QVERIFY(back.frames.size() > 3 && back.frames.size() < frames.size());
     QVERIFY(std::equal(back.frames.begin(), back.frames.end() - 1, frames.begin()));
     QVERIFY(back.frames.back() == frames.back());
-    QCOMPARE(query(path, "SELECT value FROM run WHERE key = 'lost_frames'"),
+    QCOMPARE(query(path_, "SELECT value FROM run WHERE key = 'lost_frames'"),
              QStringList{QString::number(frames.size() - back.frames.size())});
   }
 
   void aFullDiskIsAnError() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     const auto frames = sampleFrames();
     store::WriterOptions options;
     options.commitEvery = std::chrono::milliseconds(1);
-    auto writer = create(path, options);
+    auto writer = create(path_, options);
     QVERIFY(writer);
     const std::vector<wire::FrameBytes> begin(frames.begin(), frames.begin() + 5);
     const std::vector<wire::FrameBytes> rest(frames.begin() + 5, frames.end());
     feedFrames(begin, *writer);
-    QTRY_VERIFY(readFrames(path).frames.size() == begin.size());
+    QTRY_VERIFY(readFrames(path_).frames.size() == begin.size());
     {
-      const FileSizeLimit limit(fs::file_size(path.string() + "-wal") + 100);
+      const FileSizeLimit limit(fs::file_size(path_.string() + "-wal") + 100);
       feedFrames(rest, *writer);
       QTRY_VERIFY(!writer->errorText().empty());
       feedFrames(rest, *writer);  // the run goes on
@@ -421,41 +389,37 @@ class TestRecording : public QObject {
     const auto closed = writer->close();
     QVERIFY(!closed.ok());
     QVERIFY(closed.error().message.find("a.highwater") != std::string::npos);
-    const ReadBack back = readFrames(path);
+    const ReadBack back = readFrames(path_);
     QVERIFY(back.result.ok());
     QVERIFY(back.frames.size() >= begin.size());
     QVERIFY(std::equal(back.frames.begin(), back.frames.end(), frames.begin()));
   }
 
   void aWalThatHasToStayIsNamed() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     const auto frames = sampleFrames();
     store::WriterOptions options;
     options.commitEvery = std::chrono::milliseconds(1);
     options.checkpointEvery = std::chrono::hours(1);
-    auto writer = create(path, options);
+    auto writer = create(path_, options);
     QVERIFY(writer);
     feedFrames(frames, *writer);
-    QTRY_VERIFY(readFrames(path).frames.size() == frames.size());
+    QTRY_VERIFY(readFrames(path_).frames.size() == frames.size());
     const auto closed = [&] {
-      const FileSizeLimit limit(fs::file_size(path));
+      const FileSizeLimit limit(fs::file_size(path_));
       return writer->close();
     }();
     QVERIFY(!closed.ok());
     QVERIFY2(QString::fromStdString(closed.error().message)
-                 .endsWith("; its end is in \"" + folder.filePath("a.highwater-wal") +
+                 .endsWith("; its end is in \"" + folder_->filePath("a.highwater-wal") +
                            "\"; keep both files"),
              closed.error().message.c_str());
-    QVERIFY(fs::file_size(path.string() + "-wal") > 0);
-    QCOMPARE(writer->bytesWritten(), fs::file_size(path) + fs::file_size(path.string() + "-wal"));
-    QVERIFY(readFrames(path).frames == frames);
+    QVERIFY(fs::file_size(path_.string() + "-wal") > 0);
+    QCOMPARE(writer->bytesWritten(), fs::file_size(path_) + fs::file_size(path_.string() + "-wal"));
+    QVERIFY(readFrames(path_).frames == frames);
   }
 
   void aBrokenFrameIsAnError() {
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
-    auto writer = create(path);
+    auto writer = create(path_);
     QVERIFY(writer);
     auto frames = sampleFrames();
     const Result<Message> message = wire::decode(frames[3]);
@@ -465,26 +429,34 @@ class TestRecording : public QObject {
     writer->take(frames[4], *wire::decode(frames[4]));
     QVERIFY(!writer->errorText().empty());
     QVERIFY(!writer->close().ok());
-    const ReadBack back = readFrames(path);
+    const ReadBack back = readFrames(path_);
     QVERIFY(back.result.ok());
     QCOMPARE(back.frames.size(), 1u);
   }
 
   void nothingStaysBesideItWithApplesSqlite() {
     const ApplesSqlite apples;
-    QTemporaryDir folder;
-    const fs::path path = pathIn(folder.path(), "a.highwater");
     for (const bool overwrite : {false, true}) {
-      auto writer = create(path, {.overwrite = overwrite});
+      auto writer = create(path_, {.overwrite = overwrite});
       QVERIFY(writer);
       feedFrames(sampleFrames(), *writer);
       const auto closed = writer->close();
       QVERIFY2(closed.ok(), closed ? "" : closed.error().message.c_str());
-      QCOMPARE(filesIn(folder), QStringList{"a.highwater"});
+      QCOMPARE(filesIn(*folder_), QStringList{"a.highwater"});
     }
   }
 
  private:
+  /// Writes the sample run to path_.
+  [[nodiscard]] bool record() {
+    auto writer = create(path_);
+    if (writer) feedFrames(sampleFrames(), *writer);
+    return writer && writer->close().ok();
+  }
+
+  std::unique_ptr<QTemporaryDir> folder_;
+  fs::path path_;
+
   std::unique_ptr<store::RecordingWriter> create(const fs::path& path,
                                                  const store::WriterOptions& options = {}) {
     auto writer = store::RecordingWriter::create(path, options);

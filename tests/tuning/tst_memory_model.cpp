@@ -1,6 +1,3 @@
-#include <QTest>
-#include <random>
-
 #include "core/units.h"
 #include "support/test_program.h"
 #include "support/text.h"
@@ -10,9 +7,7 @@
 
 using namespace highwater;
 using namespace highwater::tuning;
-using test::contains;
-using test::kMeasuredPeaks;
-using test::observationOf;
+using namespace highwater::test;
 
 namespace {
 
@@ -300,16 +295,6 @@ class TestMemoryModel : public QObject {
     QVERIFY(model.largestSafeBatch(64, 4096).value_or(0) < 64);
     // Half of a batch, or shorter ones alone, were not measured.
     QVERIFY(model.driver({8, 64}).lower < 188 * kMiB);
-  }
-
-  void choosesWhatTeachesMost() {
-    const MemoryModel model = fitted({measured(64, 64)});
-    const std::vector<Setting> candidates{{32, 64}, {64, 64}, {128, 64}, {256, 64}, {4096, 512}};
-    QCOMPARE(model.mostInstructive(candidates)->batch, 4096u);
-    const auto limited = model.mostInstructive(candidates, 2 * kGiB);
-    QVERIFY(limited);
-    QCOMPARE(limited->batch, 256u);
-    QVERIFY(!model.mostInstructive(std::vector<Setting>{{64, 64}}));
   }
 };
 
