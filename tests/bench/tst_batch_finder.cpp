@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "bench/batch_finder.h"
 #include "support/test_program.h"
 

@@ -1,7 +1,3 @@
-#include <QtTest>
-#include <cmath>
-#include <random>
-
 #include "bench/harness.h"
 #include "support/test_program.h"
 

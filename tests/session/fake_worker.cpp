@@ -69,7 +69,6 @@ class FakeWorker {
     Hello hello = std::get<Hello>(sample_[0]);
     hello.token = token_;
     hello.processId = static_cast<std::uint64_t>(::getpid());
-    if (mode_ == "flood") hello.clock = clock_ = RunClock::startingNow();
     if (mode_ == "knobs") hello.limits = {4 * kGiB, 1.4, 1.7, 32 * kGiB};
     if (mode_ == "version") hello.protocolVersion = wire::kProtocolVersion + 1;
     if (mode_ == "drip") drip(hello);
@@ -92,11 +91,6 @@ class FakeWorker {
     if (mode_ == "outofmemory") {
       send(Failure{Failure::Kind::kOutOfMemory, "MPS backend out of memory"});
       return 3;
-    }
-    if (mode_ == "flood") {
-      flood();
-      send(Goodbye{step_, stopped_});
-      return 0;
     }
     if (mode_ == "daemon" || mode_ == "daemonkill") startDaemon();
     for (step_ = 1; steps_ == 0 || step_ <= steps_; ++step_) {
@@ -228,48 +222,6 @@ class FakeWorker {
     send(batch.view());
   }
 
-  /// Sends events of all kinds at real times, kFloodEvents each 20 ms, as the probe's sender does
-  /// at level ops: for benches of the window.
-  void flood() {
-    constexpr std::int64_t kPeriodNs = 20'000'000;
-    constexpr std::int64_t kFloodEvents = 400, kOps = 360, kPhases = 12, kSyncs = 24;
-    static_assert(kOps + kPhases + kSyncs < kFloodEvents);  // and four samples
-    while (!stopped_ && (steps_ == 0 || step_ < steps_)) {
-      const std::int64_t begin = now_, wanted = clock_.monotonicEpochNs + begin + kPeriodNs;
-      std::this_thread::sleep_for(std::chrono::nanoseconds(wanted - monotonicNs()));
-      now_ = monotonicNs() - clock_.monotonicEpochNs;
-      const std::int64_t span = now_ - begin;
-      test::OwnedBatch batch;
-      batch.completeUpToNs = now_;
-      ++step_;
-      for (std::int64_t i = 0; i < kOps; ++i) {
-        batch.ops.emplace_back(begin + i * span / kOps, span / kOps / 2, 1 << 20, 0, step_,
-                               test::kMm, test::kLayer1, test::kShapes, test::kTrainingThread, 0,
-                               events::Phase::Forward, 0);
-      }
-      for (std::int64_t i = 0; i < kPhases; ++i) {
-        batch.phases.emplace_back(begin + i * span / kPhases, span / kPhases, step_,
-                                  test::kTrainingThread,
-                                  i < 6 ? events::Phase::Forward : events::Phase::Backward);
-      }
-      for (std::int64_t i = 0; i < kSyncs; ++i) {
-        batch.syncPoints.emplace_back(begin + i * span / kSyncs, span / kSyncs / 4, 4, step_,
-                                      test::kScalarRead, test::kLayer1, test::kTrainStep,
-                                      test::kTrainingThread, events::SyncKind::ScalarRead,
-                                      events::Phase::Forward, static_cast<std::uint8_t>(i % 2));
-      }
-      for (std::int64_t i = 0; i < 3; ++i) {
-        batch.memorySamples.emplace_back(begin + i * span / 3, (step_ % 50) << 20, 1ULL << 30,
-                                         8ULL << 30, events::SampleOrigin::Timer);
-      }
-      batch.steps.emplace_back(begin, span, 1ULL << 29, 1ULL << 30, span / 2, step_, 16U, 64U,
-                               1024U, 0.5F, 1, 0);
-      batch.heartbeats.emplace_back(now_, step_, 0);
-      send(batch.view());
-      readCommands(0);
-    }
-  }
-
   /// A process in a session of its own whose parent has exited. It prints its id.
   static void startDaemon() {
     const pid_t parent = ::fork();
@@ -397,7 +349,6 @@ class FakeWorker {
   std::mutex sendMutex_;
   std::vector<test::OwnedMessage> sample_;
   wire::FrameReader reader_;
-  RunClock clock_;
   std::int64_t now_ = 0;
   std::uint32_t step_ = 0;
   std::uint32_t batch_ = 16;

@@ -1,9 +1,6 @@
 #include <sys/socket.h>
 
-#include <QSignalSpy>
-#include <QTest>
 #include <span>
-#include <vector>
 
 #include "session/frame_channel.h"
 #include "support/sample_run.h"

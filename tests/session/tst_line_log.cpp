@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "session/line_log.h"
 #include "support/test_program.h"
 

@@ -3,15 +3,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
-#include <QDir>
 #include <QDirIterator>
-#include <QFile>
 #include <QFileInfo>
-#include <QProcess>
 #include <QRegularExpression>
-#include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "session/local_endpoint.h"
 #include "session/script_process.h"
@@ -22,8 +16,7 @@
 
 using namespace highwater;
 using namespace highwater::session;
-using highwater::test::CountingSink;
-using highwater::test::kWaitMs;
+using namespace highwater::test;
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "session/option_names.h"
 #include "support/test_program.h"
 

@@ -1,7 +1,3 @@
-#include <QProcess>
-#include <QTest>
-#include <algorithm>
-
 #include "session/process_search.h"
 #include "support/test_program.h"
 

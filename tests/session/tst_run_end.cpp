@@ -1,7 +1,5 @@
 #include <signal.h>
 
-#include <QTest>
-
 #include "core/exit_codes.h"
 #include "session/run_end.h"
 #include "session/session.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "session/run_state_machine.h"
 #include "support/test_program.h"
 

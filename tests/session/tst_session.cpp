@@ -2,8 +2,6 @@
 #include <sys/resource.h>
 
 #include <QRegularExpression>
-#include <QSignalSpy>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "session/session.h"
@@ -13,11 +11,9 @@
 
 using namespace highwater;
 using namespace highwater::session;
-using highwater::test::CountingSink;
-using highwater::test::fakeWorker;
+using namespace highwater::test;
 using Reason = RunEnd::Reason;
 using State = Session::State;
-using highwater::test::kWaitMs;
 
 namespace {
 

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/names.h"
 #include "session/training_position.h"
 #include "support/sample_run.h"
