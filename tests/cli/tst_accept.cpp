@@ -1,6 +1,4 @@
 // The program `highwater accept`.
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"

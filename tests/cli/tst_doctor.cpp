@@ -1,13 +1,6 @@
 #include <sys/stat.h>
 
-#include <QDir>
-#include <QFile>
 #include <QFileInfo>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"

@@ -1,5 +1,4 @@
 #include <QRegularExpression>
-#include <QTest>
 
 #include "cli/doctor/doctor_report.h"
 #include "support/test_program.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "cli/options.h"
 #include "core/exit_codes.h"
 #include "core/scenarios.h"
@@ -216,6 +214,28 @@ class TestOptions : public QObject {
     row("run python x.py --lrs [1,2]", "\"[1,2]\" needs -- before the program");
     row("run --", "give it after --, as in highwater run -- python train.py");
     row("run", "give it after --, as in highwater run -- python train.py");
+    row("benchmark --device cpu", "give --device mps, sim or auto");
+    for (const char* matmul : {"512x768", "512x768x0", "1x2x3x4"}) {
+      row((std::string("benchmark --matmul ") + matmul).c_str(), "MxKxN");
+    }
+    row("benchmark --dtype float64", "does not exist on MPS");
+    row("benchmark --dtype float32,int8", "float32, bfloat16 or float16");
+    row("benchmark --mps-precision half", "float32, bfloat16 or float16");
+    row("benchmark --only speed", "matmul, step or drift");
+    row("benchmark --only step --matmul 8x8x8", "leaves out");
+    row("benchmark --rounds 0", "--rounds");
+    row("benchmark --steps many", "--steps");
+    row("doctor --workload --device cpu", "give --device mps, sim or auto");
+    row("doctor --workload --scenario nope", "clean, hidden-fallback");
+    row("doctor --scenario clean", "--workload");
+    row("doctor --workload --selftest", "--workload");
+    row("doctor --selftest --device cpu", "give --device mps, sim or auto");
+    row("sweep --min-batch 9 --max-batch 4", "leave no batch size");
+    row("sweep --lengths 64,none", "a length of --lengths");
+    row("sweep --reserve 100", "--reserve is \"100\"");
+    row("sweep --batch 64 --max-batch 8", "--batch 64, the first to measure");
+    row("record --on-abort retry", "--on-abort");
+    row("record --checkpoint-every -1", "--checkpoint-every");
     row("sweep --max-batch banana --", "--max-batch");
     row("sweep -- python x.py", "not a program; for your own program turn its knobs");
     row("run python x.py --lr 3", "put -- before the program: highwater run -- python");

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "cli/progress.h"
 #include "report/text_table.h"
 #include "support/test_program.h"

@@ -1,10 +1,5 @@
 #include <signal.h>
 
-#include <QDir>
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "core/exit_codes.h"
 #include "run/recording_loader.h"
 #include "support/processes.h"
@@ -12,9 +7,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -194,21 +187,6 @@ class TestRecordCommand : public QObject {
         runHighwater({"export", path("a.png"), "--to", path("a.png"), "--force"});
     QCOMPARE(forcedOnto.exitCode, int(kExitFailed));
     QCOMPARE(contents(path("a.png")), recording);
-  }
-
-  void refusesAnOutputItCannotWrite() {
-    Outcome run = runHighwater({"record", "-o", path("absent/a.highwater")}, fake("train"));
-    QCOMPARE(run.exitCode, int(kExitFailed));
-    QVERIFY2(run.err.contains("there is no folder"), qPrintable(run.err));
-    run = runHighwater({"record", "--force", "-o", folder_->path()}, fake("train"));
-    QCOMPARE(run.exitCode, int(kExitFailed));
-    QVERIFY2(run.err.contains("is a folder"), qPrintable(run.err));
-    if (::geteuid() == 0) QSKIP("root may write everywhere");
-    QVERIFY(QDir().mkdir(path("locked")));
-    QVERIFY(QFile::setPermissions(path("locked"), QFile::ReadOwner | QFile::ExeOwner));
-    run = runHighwater({"record", "-o", path("locked/a.highwater")}, fake("train"));
-    QCOMPARE(run.exitCode, int(kExitFailed));
-    QVERIFY2(run.err.contains("may not be written"), qPrintable(run.err));
   }
 
   void keepsTheRecordingOfARunThatEndedEarly_data() {

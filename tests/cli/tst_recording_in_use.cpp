@@ -1,14 +1,7 @@
 // record, report and accept on a recording that another process is writing.
 #include <signal.h>
 
-#include <QDir>
-#include <QFile>
 #include <QFileInfo>
-#include <QJsonArray>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "support/recording_file.h"
@@ -16,9 +9,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -99,38 +90,6 @@ class TestRecordingInUse : public QObject {
     QVERIFY(!reportOf()["being_written"].toBool());
   }
 
-  void aDeletedRecordingEndsItsRun() {
-    const auto run = startLongRun();
-    QVERIFY(run);
-    QVERIFY(QFile::remove(path_));
-    QVERIFY(run->waitForFinished(kWaitMs));
-    QVERIFY(run->exitStatus() == QProcess::NormalExit);
-    QCOMPARE(run->exitCode(), int(kExitFailed));
-    const QByteArray said = run->readAllStandardError();
-    QVERIFY2(said.contains("a.highwater\" was deleted while it was written"), said.constData());
-    QVERIFY(run->readAllStandardOutput().contains("\nRecording  none: there is no file"));
-    QCOMPARE(files(), QStringList());
-  }
-
-  void aMovedRecordingIsWrittenToTheEndOfItsRun() {
-    const auto run = startLongRun();
-    QVERIFY(run);
-    const QString other = folder_->filePath("b.highwater");
-    QVERIFY(QFile::rename(path_, other));
-    // The file grows at each checkpoint, where the writer also looks for the move.
-    for (int checkpoints = 0; checkpoints < 2; ++checkpoints) {
-      const qint64 before = QFileInfo(other).size();
-      QTRY_VERIFY(QFileInfo(other).size() > before);
-    }
-    QCOMPARE(run->state(), QProcess::Running);
-    QVERIFY(interrupt(*run));
-    QCOMPARE(run->exitCode(), int(kExitFailed));
-    const QByteArray said = run->readAllStandardError();
-    QVERIFY2(said.contains("a.highwater\" was moved while it was written"), said.constData());
-    QCOMPARE(files(), QStringList{"b.highwater"});
-    QCOMPARE(runHighwater({"report", other}).exitCode, int(kExitDone));
-  }
-
   void aReplacedRecordingEndsItsRun() {
     const auto run = startLongRun();
     QVERIFY(run);
@@ -142,16 +101,6 @@ class TestRecordingInUse : public QObject {
     QVERIFY2(said.contains("another file has its name now"), said.constData());
     QCOMPARE(reportOf()["steps"].toInt(), 60);
     QVERIFY(reportOf()["damage"].toArray().isEmpty());
-  }
-
-  void saysWhatKeepsAFolderFromTakingIt() {
-    if (!QDir("/proc").exists()) QSKIP("there is no /proc");
-    const Outcome run = runHighwater({"record", "-o", "/proc/x.highwater"},
-                                     QStringList{"HIGHWATER_WORKER=/nowhere/worker"});
-    QCOMPARE(run.exitCode, int(kExitFailed));
-    QVERIFY2(run.err.contains("the folder /proc takes no files") ||
-                 run.err.contains("the folder /proc may not be written"),
-             qPrintable(run.err));
   }
 };
 

@@ -1,7 +1,4 @@
-#include <QFile>
 #include <QRegularExpression>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "cli/options.h"
 #include "core/exit_codes.h"
@@ -151,13 +148,6 @@ class TestSimOptions : public QObject {
     if (option.first() == "--sim-ledger") return;  // doctor opens none
     QCOMPARE(doctor.exitCode, int(kExitUsage));
     QVERIFY2(doctor.err.contains(says), qPrintable(doctor.err));
-  }
-
-  void aVariableKeepsItsName() {
-    const auto outcome = runHighwater({"doctor", "--device", "sim", "--sim-queue", "sync"},
-                                      {"HIGHWATER_SIM_SLOWDOWN=0.5"});
-    QCOMPARE(outcome.exitCode, int(kExitUsage));
-    QVERIFY2(outcome.err.contains("HIGHWATER_SIM_SLOWDOWN: \"0.5\""), qPrintable(outcome.err));
   }
 
   void aSimulatedCrashEndsTheRunEarly() {

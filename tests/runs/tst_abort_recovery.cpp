@@ -1,7 +1,5 @@
 #include <signal.h>
 
-#include <QTest>
-
 #include "run/abort_recovery.h"
 #include "session/checkpoint_files.h"
 #include "support/test_program.h"

@@ -1,8 +1,4 @@
 // What a worker prints about a benchmark, and how its process may end.
-#include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTest>
-#include <cmath>
 
 #include "run/benchmark_run.h"
 #include "support/test_program.h"

@@ -1,8 +1,4 @@
 // However a recording is damaged, reading it ends, and missing frames are reported.
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <random>
 
 #include "analysis/live_store.h"
 #include "run/recording_loader.h"

@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "analysis/live_store.h"
 #include "run/fallback_acceptance.h"
 #include "run/recording_loader.h"

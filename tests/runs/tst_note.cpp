@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "analysis/live_store.h"
 #include "run/note.h"
 #include "run/recording_loader.h"

@@ -1,9 +1,3 @@
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-
-#include <algorithm>
-
 #include "analysis/live_store.h"
 #include "run/recording_loader.h"
 #include "store/recording_writer.h"

@@ -1,9 +1,4 @@
 // The recording of a run, and what follows it, as a command asks for them.
-#include <QDir>
-#include <QFile>
-#include <QSignalSpy>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "run/run.h"
 #include "session/session_probe.h"
@@ -53,20 +48,6 @@ class TestRun : public QObject {
     QCOMPARE(bench.files(), QStringList{"a.highwater"});
     const QString line = QString::fromStdString(bench.run.recordingLine());
     QVERIFY2(line.startsWith(bench.path() + " (") && line.endsWith(")"), qPrintable(line));
-  }
-
-  void leavesTheOldFileWhereNothingTrains() {
-    RunBench bench("failure");
-    QFile old(bench.path());
-    QVERIFY(old.open(QIODevice::WriteOnly) && old.write("old") == 3);
-    old.close();
-    bench.run.recordTo({.path = bench.path().toStdString(), .overwrites = true});
-    QSignalSpy ended(&bench.run, &Run::ended);
-    QVERIFY(bench.run.runWorkload());
-    QTRY_COMPARE(ended.size(), 1);
-    QCOMPARE(bench.run.recordingLine(), std::string());
-    QCOMPARE(QFile(bench.path()).size(), 3);
-    QCOMPARE(bench.files(), QStringList{"a.highwater"});
   }
 
   void tellsOfAFileThatExists() {

@@ -1,6 +1,5 @@
 // A sweep on a live session, whose worker obeys knobs and commands as the real one does.
 #include <QSemaphore>
-#include <QTest>
 #include <QThreadPool>
 #include <memory>
 
