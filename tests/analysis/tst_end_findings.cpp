@@ -51,6 +51,18 @@ void end(LiveStore& store, RunEnd::Reason reason, int exitCode, const std::strin
   store.apply(end);
 }
 
+/// Of a script that ended with exit code 1 after three steps.
+Findings findingsOfExit(RunEnd::Reason reason, const QString& message, const QString& lastLines) {
+  LiveStore store = scriptOf(3);
+  RunEnd end;
+  end.reason = reason;
+  end.exitCode = 1;
+  end.message = message.toStdString();
+  end.lastLines = lastLines.toStdString();
+  store.apply(end);
+  return analysis::findProblems(store);
+}
+
 }  // namespace
 
 class TestEndFindings : public QObject {
@@ -266,19 +278,12 @@ class TestEndFindings : public QObject {
   }
 
   void aRefusedDtypeMayBeInTheLastLines() {
-    LiveStore store = runOf(3);
-    RunEnd end;
-    end.reason = RunEnd::Reason::kExited;
-    end.exitCode = 1;
-    end.message = "python exited with 1";
-    end.lastLines = QStringLiteral(
-                        "Traceback (most recent call last):\n"
-                        "  File \"torch/amp/grad_scaler.py\", line 335, in unscale_\nTypeError: "
-                        "Cannot convert a MPS Tensor to float64 dtype as the MPS framework doesn't "
-                        "support float64. Please use float32 instead.")
-                        .toStdString();
-    store.apply(end);
-    const Findings findings = analysis::findProblems(store);
+    const Findings findings = findingsOfExit(
+        RunEnd::Reason::kExited, "python exited with 1",
+        "Traceback (most recent call last):\n"
+        "  File \"torch/amp/grad_scaler.py\", line 335, in unscale_\nTypeError: Cannot convert a "
+        "MPS Tensor to float64 dtype as the MPS framework doesn't support float64. Please use "
+        "float32 instead.");
     QCOMPARE(kindsOf(findings), std::vector<FindingKind>{FindingKind::RefusedDtype});
     QVERIFY(contains(findings.found[0].evidence, "python exited with 1; Cannot convert"));
     QVERIFY(contains(findings.found[0].advice, "update PyTorch"));
@@ -301,17 +306,7 @@ class TestEndFindings : public QObject {
     const QString other = "KeyError: 'labels'";
     const QString handledFirst = "warning: " + refusal + "\n" + traceback + refusal + "\n";
     const auto found = [](RunEnd::Reason reason, const QString& message, const QString& lines) {
-      LiveStore store = runOf(3);
-      RunDescription run;
-      run.ownScript = true;
-      store.apply(run);
-      RunEnd end;
-      end.reason = reason;
-      end.exitCode = 1;
-      end.message = message.toStdString();
-      end.lastLines = lines.toStdString();
-      store.apply(end);
-      return kindsOf(analysis::findProblems(store));
+      return kindsOf(findingsOfExit(reason, message, lines));
     };
     const std::vector<FindingKind> none, one{kind};
     using Reason = RunEnd::Reason;
@@ -355,17 +350,9 @@ class TestEndFindings : public QObject {
         "Traceback (most recent call last):\n  File \"train.py\", line 12\nRuntimeError: epoch "
         "failed";
     const auto found = [&](const QString& refusal) {
-      LiveStore store = runOf(3);
-      RunDescription run;
-      run.ownScript = true;
-      store.apply(run);
-      RunEnd end;
-      end.reason = RunEnd::Reason::kExited;
-      end.exitCode = 1;
-      end.message = "python exited with 1";
-      end.lastLines = (beforeIt + refusal + '\n' + between + last).toStdString();
-      store.apply(end);
-      return analysis::findProblems(store).found;
+      return findingsOfExit(RunEnd::Reason::kExited, "python exited with 1",
+                            beforeIt + refusal + '\n' + between + last)
+          .found;
     };
     const auto memory = found(
         "RuntimeError: MPS backend out of memory (MPS allocated: 1.50 GiB). Tried to allocate 1.00 "

@@ -129,19 +129,6 @@ class TestFindings : public QObject {
     QCOMPARE(kindsOf(run.judge()), Kinds{FindingKind::Fallback});
   }
 
-  void readingTheLossAtEachStepIsChatty() {
-    JudgedRun run;
-    run.lossEvery = 1;
-    const Findings findings = run.judge();
-    QCOMPARE(kindsOf(findings), Kinds{FindingKind::ChattyLogging});
-    QCOMPARE(*findings.found[0].waitsMs, 5.0);
-    QCOMPARE(findings.found[0].count, std::uint64_t{39});
-    // Whether the device was idle while the host read is not known: that it gains nothing is.
-    QCOMPARE(findings.found[0].gainMs->low, 0.0);
-    run.lossEvery = 2;
-    QVERIFY(run.judge().found.empty());
-  }
-
   void anUnplannedSyncPointIsFoundWhereItCosts() {
     JudgedRun run;
     for (std::uint32_t step = 2; step <= 40; ++step) {
@@ -353,17 +340,6 @@ class TestFindings : public QObject {
       QVERIFY(finding.kind != FindingKind::ShapeGrowth &&
               finding.kind != FindingKind::Fragmentation);
     }
-  }
-
-  void driverCloseToRecommendedIsNearTheLimit() {
-    JudgedRun run;
-    run.driver = [](std::uint32_t step) { return (step == 20 ? 950 : 700) * kMiB; };
-    run.current = [](std::uint32_t) { return 650 * kMiB; };
-    const Findings findings = run.judge();
-    QCOMPARE(kindsOf(findings), Kinds{FindingKind::NearLimit});
-    QVERIFY(findings.found[0].title.find("93 %") != std::string::npos);
-    run.driver = [](std::uint32_t) { return 900 * kMiB; };
-    QVERIFY(run.judge().found.empty());
   }
 
   void everyScenarioNamesAFindingOrNone() {

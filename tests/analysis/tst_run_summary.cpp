@@ -26,6 +26,36 @@ events::StepRecord secondStep(std::uint32_t number, std::int64_t ms, float loss 
           exact};
 }
 
+/// All numbers are equal, but for what is summed in another order.
+void requireSame(const RunSummary& a, const RunSummary& b) {
+  QCOMPARE(a.steps, b.steps);
+  QVERIFY(a.firstStep == b.firstStep && a.lastStep == b.lastStep);
+  QVERIFY(a.stepMsP50 == b.stepMsP50 && a.stepMsP95 == b.stepMsP95);
+  QVERIFY(a.stepsMs == b.stepsMs && a.histogram == b.histogram);
+  QVERIFY(a.tokensPerS == b.tokensPerS && a.lossFirst == b.lossFirst);
+  QVERIFY(a.lossLast == b.lossLast && a.heldOutAccuracy == b.heldOutAccuracy);
+  QVERIFY(a.currentPeakBytes == b.currentPeakBytes && a.driverPeakBytes == b.driverPeakBytes);
+  QCOMPARE(a.currentPeakExact, b.currentPeakExact);
+  for (std::size_t k = 0; k < a.phaseMs.size(); ++k) {
+    QVERIFY(qAbs(a.phaseMs[k] - b.phaseMs[k]) < 1e-6);
+  }
+  QVERIFY(qAbs(a.fallbackMs - b.fallbackMs) < 1e-6);
+  QVERIFY(qAbs(a.unplannedSyncMs - b.unplannedSyncMs) < 1e-6);
+  QVERIFY(qAbs(a.plannedSyncMs - b.plannedSyncMs) < 1e-6);
+  for (const auto of : {&RunSummary::syncPoints, &RunSummary::fallbacks}) {
+    const auto &x = a.*of, &y = b.*of;
+    QCOMPARE(x.size(), y.size());
+    for (std::size_t k = 0; k < x.size(); ++k) {
+      QVERIFY(x[k].op == y[k].op && x[k].where == y[k].where && x[k].kind == y[k].kind);
+      QVERIFY(x[k].count == y[k].count && x[k].totalNs == y[k].totalNs);
+      QVERIFY(x[k].inStepsNs == y[k].inStepsNs && x[k].bytes == y[k].bytes);
+      QVERIFY(x[k].deliberate == y[k].deliberate);
+      QVERIFY(x[k].unplannedCount == y[k].unplannedCount);
+      QCOMPARE(x[k].unplannedNs, y[k].unplannedNs);
+    }
+  }
+}
+
 }  // namespace
 
 class TestRunSummary : public QObject {
@@ -150,27 +180,6 @@ class TestRunSummary : public QObject {
     QVERIFY(summary.unplannedSyncMs > 0);
   }
 
-  void rangeCountsWhatLiesInIt() {
-    LiveStore store;
-    OwnedBatch batch;
-    for (std::uint32_t i = 1; i <= 5; ++i) {
-      batch.steps.push_back(secondStep(i, 100, static_cast<float>(i)));
-      batch.phases.emplace_back(i * 1000 * kMs, 40 * kMs, i, 1, events::Phase::Forward);
-      batch.memorySamples.emplace_back(i * 1000 * kMs, i * 10, i * 20, i * 1000,
-                                       events::SampleOrigin::Timer);
-    }
-    store.apply(batch.view());
-    // Step 2 begins before, step 4 ends after.
-    const RunSummary summary = summarize(store, TimeRange{2001 * kMs, 4050 * kMs});
-    QCOMPARE(summary.steps, 1u);
-    QCOMPARE(summary.firstStep, 3u);
-    QCOMPARE(*summary.lossFirst, 3.0);
-    QCOMPARE(summary.phaseMs[static_cast<std::size_t>(events::Phase::Forward)], 40.0);
-    QCOMPARE(summary.recommendedBytes, 4000u);
-    QCOMPARE(summarize(store, TimeRange{0, 10}).steps, 0u);
-    QCOMPARE(summarize(store, TimeRange{1000 * kMs, 5100 * kMs}).steps, 5u);
-  }
-
   void totalsByOpAndPlace() {
     LiveStore store;
     for (const OwnedMessage& message : makeSampleRun({.steps = 1})) {
@@ -215,32 +224,7 @@ class TestRunSummary : public QObject {
   void runningSummaryIsTheSummary() {
     LiveStore store;
     RunningSummary running(&store);
-    const auto compare = [&] {
-      const RunSummary now = running.update(), all = summarize(store);
-      QCOMPARE(now.steps, all.steps);
-      QCOMPARE(now.firstStep, all.firstStep);
-      QCOMPARE(now.lastStep, all.lastStep);
-      QCOMPARE(now.stepMsP50, all.stepMsP50);
-      QCOMPARE(now.stepMsP95, all.stepMsP95);
-      QCOMPARE(now.stepsMs, all.stepsMs);
-      QVERIFY(now.histogram == all.histogram);
-      QCOMPARE(now.tokensPerS, all.tokensPerS);
-      QCOMPARE(now.lossLast.value_or(-1), all.lossLast.value_or(-1));
-      QCOMPARE(now.heldOutAccuracy.value_or(-1), all.heldOutAccuracy.value_or(-1));
-      QCOMPARE(now.currentPeakBytes, all.currentPeakBytes);
-      QCOMPARE(now.currentPeakExact, all.currentPeakExact);
-      QCOMPARE(now.driverPeakBytes, all.driverPeakBytes);
-      QVERIFY(std::abs(now.unplannedSyncMs - all.unplannedSyncMs) < 1e-6);
-      QVERIFY(std::abs(now.fallbackMs - all.fallbackMs) < 1e-6);
-      QCOMPARE(now.syncPoints.size(), all.syncPoints.size());
-      for (std::size_t i = 0; i < now.syncPoints.size(); ++i) {
-        QCOMPARE(now.syncPoints[i].op, all.syncPoints[i].op);
-        QCOMPARE(now.syncPoints[i].count, all.syncPoints[i].count);
-        QCOMPARE(now.syncPoints[i].totalNs, all.syncPoints[i].totalNs);
-        QCOMPARE(now.syncPoints[i].deliberate, all.syncPoints[i].deliberate);
-      }
-      QCOMPARE(now.fallbacks.size(), all.fallbacks.size());
-    };
+    const auto compare = [&] { requireSame(running.update(), summarize(store)); };
     forEachMessage(makeSampleRun({.steps = 50}), [&](const Message& message) {
       store.apply(message);
       compare();
@@ -412,31 +396,7 @@ class TestRunSummary : public QObject {
         if (range.beginNs > range.endNs) std::swap(range.beginNs, range.endNs);
         const RunSummary a = running.in(range), b = summarize(store, range);
         (b.steps > 0 ? withSteps : without) += 1;
-        QCOMPARE(a.steps, b.steps);
-        QVERIFY(a.firstStep == b.firstStep && a.lastStep == b.lastStep);
-        QVERIFY(a.stepMsP50 == b.stepMsP50 && a.stepMsP95 == b.stepMsP95);
-        QVERIFY(a.stepsMs == b.stepsMs && a.histogram == b.histogram);
-        QVERIFY(a.tokensPerS == b.tokensPerS && a.lossFirst == b.lossFirst);
-        QVERIFY(a.lossLast == b.lossLast && a.heldOutAccuracy == b.heldOutAccuracy);
-        QVERIFY(a.currentPeakBytes == b.currentPeakBytes && a.driverPeakBytes == b.driverPeakBytes);
-        for (std::size_t k = 0; k < a.phaseMs.size(); ++k) {
-          QVERIFY(qAbs(a.phaseMs[k] - b.phaseMs[k]) < 1e-6);
-        }
-        QVERIFY(qAbs(a.fallbackMs - b.fallbackMs) < 1e-6);
-        QVERIFY(qAbs(a.unplannedSyncMs - b.unplannedSyncMs) < 1e-6);
-        QVERIFY(qAbs(a.plannedSyncMs - b.plannedSyncMs) < 1e-6);
-        for (const auto of : {&RunSummary::syncPoints, &RunSummary::fallbacks}) {
-          const auto &x = a.*of, &y = b.*of;
-          QCOMPARE(x.size(), y.size());
-          for (std::size_t k = 0; k < x.size(); ++k) {
-            QVERIFY(x[k].op == y[k].op && x[k].where == y[k].where && x[k].kind == y[k].kind);
-            QVERIFY(x[k].count == y[k].count && x[k].totalNs == y[k].totalNs);
-            QVERIFY(x[k].inStepsNs == y[k].inStepsNs && x[k].bytes == y[k].bytes);
-            QVERIFY(x[k].deliberate == y[k].deliberate);
-            QVERIFY(x[k].unplannedCount == y[k].unplannedCount);
-            QCOMPARE(x[k].unplannedNs, y[k].unplannedNs);
-          }
-        }
+        requireSame(a, b);
       }
     }
     QVERIFY(withSteps > 100 && without > 100);
