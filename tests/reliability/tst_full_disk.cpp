@@ -1,8 +1,5 @@
 // `record` on a full disk, beyond the limit of a file's size, with a long name, and without a
 // reader of its output.
-#include <QDir>
-#include <QTemporaryDir>
-#include <QtTest>
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"

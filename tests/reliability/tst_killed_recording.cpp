@@ -4,12 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <QDir>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QStandardPaths>
-#include <QTemporaryDir>
-#include <QtTest>
 
 #include "../store/frames.h"
 #include "core/exit_codes.h"
@@ -34,7 +29,12 @@ bool execute(const fs::path& path, const char* sql) {
   return done;
 }
 
+/// Changes the files of a recording.
+using Spoil = std::function<void(const fs::path& path)>;
+
 }  // namespace
+
+Q_DECLARE_METATYPE(Spoil)
 
 class TestKilledRecording : public QObject {
   Q_OBJECT
@@ -43,13 +43,16 @@ class TestKilledRecording : public QObject {
   std::unique_ptr<QTemporaryDir> folder_;
   fs::path path_;
 
-  /// A copy of the files of a running writer, all of whose frames but the last are in the WAL: as a
-  /// kill leaves them.
-  void makeKilled() {
+  QByteArray killedFile_,
+      killedWal_;  ///< of a writer, all of whose frames but the last are in the WAL
+
+  /// Copies the files of a running writer, as a kill leaves them.
+  void readKilled() {
+    const QTemporaryDir folder;
     store::WriterOptions options;
     options.commitEvery = std::chrono::milliseconds(1);
     options.checkpointEvery = std::chrono::hours(1);
-    const fs::path live = pathIn(folder_->path(), "live.highwater");
+    const fs::path live = pathIn(folder.path(), "live.highwater");
     auto writer = store::RecordingWriter::create(live, options);
     QVERIFY(writer.ok());
     auto frames = sampleFrames();
@@ -61,10 +64,12 @@ class TestKilledRecording : public QObject {
       QTRY_VERIFY_WITH_TIMEOUT((*writer)->bytesWritten() > before, kWaitMs);
     }
     QCOMPARE(readFrames(live).frames.size(), frames.size());
-    fs::copy_file(live, path_);
-    fs::copy_file(store::walOf(live), wal());
+    killedFile_ = bytesOf(live);
+    killedWal_ = bytesOf(store::walOf(live));
     (*writer)->discard();
-    QCOMPARE(files(), (QStringList{"a.highwater", "a.highwater-wal"}));
+  }
+  void makeKilled() const {
+    QVERIFY(writeBytes(path_, killedFile_) && writeBytes(wal(), killedWal_));
   }
   /// Kills a writer between two checkpoints: the file has a part of the steps, and the WAL the
   /// rest.
@@ -139,12 +144,6 @@ class TestKilledRecording : public QObject {
   [[nodiscard]] QStringList files() const {
     return QDir(folder_->path()).entryList(QDir::Files | QDir::Hidden, QDir::Name);
   }
-  void flip(const fs::path& file, qsizetype at) {
-    QByteArray bytes = bytesOf(file);
-    QVERIFY(at < bytes.size());
-    bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
-    QVERIFY(writeBytes(file, bytes));
-  }
   /// Runs highwater as somebody who may not write into the folder.
   [[nodiscard]] Outcome reportOfAReader() const {
     const QString path = QString::fromStdString(path_.string());
@@ -166,31 +165,84 @@ class TestKilledRecording : public QObject {
   [[nodiscard]] Outcome report() const {
     return runHighwater({"report", QString::fromStdString(path_.string()), "--json"});
   }
-  /// `report` and `export` say the same of the recording.
   void isDamaged(const char* why) const {
     const Outcome reported = report();
     QCOMPARE(reported.exitCode, int(kExitFailed));
     QVERIFY2(reported.err.contains(why), qPrintable(reported.err));
-    const QString picture = folder_->filePath("a.png");
-    const Outcome exported = runHighwater(
-        {"export", QString::fromStdString(path_.string()), "--to", picture, "--force"});
-    QCOMPARE(exported.exitCode, int(kExitFailed));
-    QVERIFY2(exported.err.contains(why), qPrintable(exported.err));
-    QVERIFY(QFile::exists(picture));
   }
 
  private slots:
+  void initTestCase() { readKilled(); }
   void init() {
     folder_ = std::make_unique<QTemporaryDir>();
     path_ = pathIn(folder_->path(), "a.highwater");
   }
   void cleanup() { fs::permissions(folder_->path().toStdString(), fs::perms::owner_all); }
 
-  void withItsWalItIsWhole() {
+  void whatIsLeftOfAKilledRun_data() {
+    QTest::addColumn<Spoil>("spoil");
+    QTest::addColumn<QByteArray>("why");  // empty: it is whole
+    const auto row = [](const char* name, Spoil spoil, const char* why) {
+      QTest::newRow(name) << std::move(spoil) << QByteArray(why);
+    };
+    row(
+        "file and WAL", [](const fs::path&) {}, "");
+    const auto append = [](const QByteArray& more) {
+      return [more](const fs::path& path) {
+        const fs::path wal = store::walOf(path);
+        QVERIFY(writeBytes(wal, bytesOf(wal) + more));
+      };
+    };
+    row("a half-written last page", append(killedWal_.right(kPageBytes).left(2000)), "");
+    row("a last page of rubbish", append(QByteArray(kPageBytes, 'x')), "");
+    const auto pages = (killedWal_.size() - kWalHeaderBytes) / kPageBytes;
+    QVERIFY(pages > 20);
+    const auto flip = [](qsizetype at) {
+      return [at](const fs::path& path) {
+        QByteArray bytes = bytesOf(store::walOf(path));
+        bytes[at] = static_cast<char>(bytes[at] ^ 0x55);
+        QVERIFY(writeBytes(store::walOf(path), bytes));
+      };
+    };
+    row("a WAL that breaks off", flip(kWalHeaderBytes + pages / 2 * kPageBytes + 1000),
+        "is damaged at byte");
+    row("a damaged header of the WAL", flip(20), "has a damaged header");
+    row(
+        "no WAL", [](const fs::path& path) { fs::remove(store::walOf(path)); },
+        "its WAL is not beside it");
+    row(
+        "a row less than it counts",
+        [](const fs::path& path) {
+          QVERIFY(execute(path, "DELETE FROM batches WHERE id = (SELECT max(id) FROM batches)"));
+          QVERIFY(!fs::exists(store::walOf(path)));
+        },
+        "its WAL is not beside it");
+  }
+  void whatIsLeftOfAKilledRun() {
+    QFETCH(Spoil, spoil);
+    QFETCH(QByteArray, why);
     makeKilled();
+    spoil(path_);
+    if (!why.isEmpty()) {
+      isDamaged(why.constData());
+      isDamaged(why.constData());  // also now that SQLite has opened it
+      return;
+    }
     const Outcome reported = report();
-    QCOMPARE(reported.exitCode, int(kExitDone));
+    QVERIFY2(reported.exitCode == kExitDone, qPrintable(reported.err));
     QCOMPARE(stepsIn(reported), 60);
+  }
+
+  /// `export` says the same, and draws what is left.
+  void exportSaysThatItIsDamaged() {
+    makeKilled();
+    fs::remove(wal());
+    const QString picture = folder_->filePath("a.png");
+    const Outcome exported =
+        runHighwater({"export", QString::fromStdString(path_.string()), "--to", picture});
+    QCOMPARE(exported.exitCode, int(kExitFailed));
+    QVERIFY2(exported.err.contains("its WAL is not beside it"), qPrintable(exported.err));
+    QVERIFY(QFile::exists(picture));
   }
 
   void inAReadOnlyFolderItIsWhole() {
@@ -214,38 +266,6 @@ class TestKilledRecording : public QObject {
              qPrintable(reported.err));
   }
 
-  void aWalThatBreaksOffInItsMiddleIsDamage() {
-    makeKilled();
-    const auto pages = (bytesOf(wal()).size() - kWalHeaderBytes) / kPageBytes;
-    QVERIFY(pages > 20);
-    flip(wal(), kWalHeaderBytes + pages / 2 * kPageBytes + 1000);
-    isDamaged("is damaged at byte");
-    QVERIFY(stepsIn(report()) < 60);
-  }
-
-  void aWalWithADamagedHeaderIsDamage() {
-    makeKilled();
-    flip(wal(), 20);
-    isDamaged("has a damaged header");
-  }
-
-  void aHalfWrittenLastPageIsNone() {
-    makeKilled();
-    const QByteArray bytes = bytesOf(wal());
-    QVERIFY(writeBytes(wal(), bytes + bytes.right(kPageBytes).left(2000)));
-    QCOMPARE(report().exitCode, int(kExitDone));
-    QVERIFY(writeBytes(wal(), bytes + QByteArray(kPageBytes, 'x')));
-    QCOMPARE(report().exitCode, int(kExitDone));
-  }
-
-  void aMissingWalIsDamage() {
-    makeKilled();
-    fs::remove(wal());
-    isDamaged("its WAL is not beside it");
-    // SQLite has made an empty one meanwhile.
-    isDamaged("its WAL is not beside it");
-  }
-
   void readByPythonItIsWhole() {
     makeKilled();
     takenInByPythonItIsWhole("60");
@@ -261,13 +281,6 @@ class TestKilledRecording : public QObject {
     fs::remove(wal());
     isDamaged("its WAL is not beside it");
     QVERIFY(stepsIn(report()) > 0);
-  }
-
-  void withoutARowThatItCountsItIsDamaged() {
-    makeKilled();
-    QVERIFY(execute(path_, "DELETE FROM batches WHERE id = (SELECT max(id) FROM batches)"));
-    QVERIFY(!fs::exists(wal()));
-    isDamaged("its WAL is not beside it");
   }
 
   void aClosedRecordingNeedsNoWal() {

@@ -1,11 +1,7 @@
 // Files and JSON under a locale with a decimal comma are the same as in the C locale.
 #include <sqlite3.h>
 
-#include <QDir>
-#include <QJsonDocument>
 #include <QRegularExpression>
-#include <QTemporaryDir>
-#include <QtTest>
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
