@@ -2,13 +2,6 @@
 // this program in the form of `atos`, and scripts that fail in the ways a tool can.
 #include <dlfcn.h>
 
-#include <QDir>
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <array>
-#include <cstring>
-
 #include "probe/call_sites/atos_symbolizer.h"
 #include "support/test_program.h"
 

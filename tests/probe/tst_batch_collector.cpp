@@ -1,6 +1,3 @@
-#include <QTest>
-#include <vector>
-
 #include "probe/stream/batch_collector.h"
 #include "support/test_program.h"
 

@@ -1,11 +1,5 @@
 #include <dlfcn.h>
 
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <array>
-#include <string>
-
 #include "core/definition_table.h"
 #include "place_library.h"
 #include "probe/call_sites/call_sites.h"

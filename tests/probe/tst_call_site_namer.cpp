@@ -1,11 +1,6 @@
-#include <QTest>
-#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "probe/stream/sender.h"
 #include "stream_host.h"

@@ -1,10 +1,4 @@
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
-#include <cstring>
 #include <fstream>
-#include <string>
-#include <vector>
 
 #include "core/definition_table.h"
 #include "counted_calls.h"

@@ -1,12 +1,7 @@
 // Tests the meter with events that behave like real MPS's: elapsed() waits for the whole stream and
 // consumes a notification that comes once per recording, and an event keeps its old time until it
 // is released.
-#include <QTest>
-#include <map>
-#include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include "probe/readings/device_span_meter.h"
 #include "support/test_program.h"

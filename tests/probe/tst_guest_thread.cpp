@@ -1,9 +1,7 @@
 #include <pthread.h>
 
-#include <QTest>
 #include <csignal>
 #include <new>
-#include <string>
 
 #include "probe/stream/guest_thread.h"
 #include "support/test_program.h"

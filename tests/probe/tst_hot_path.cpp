@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "core/names.h"
 #include "counted_calls.h"
 #include "fake_counters.h"

@@ -1,10 +1,5 @@
-#include <QTest>
-#include <map>
-#include <random>
-#include <thread>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "core/definition_table.h"
 #include "probe/observer/module_scope.h"
@@ -152,35 +147,6 @@ class TestModules : public QObject {
     Recorder::setActive(nullptr);
   }
 
-  void findsTheModuleOfANode() {
-    SequenceModules sequences;
-    QCOMPARE(sequences.find(kForwardThread, 0), kNoId);
-    auto* borders = sequences.borders(kForwardThread);
-    borders->note(10, 5);
-    borders->note(12, 5);  // no border
-    borders->note(15, 6);
-    borders->note(15, 8);  // the module before created no node
-    borders->note(20, kNoId);
-    sequences.borders(kForwardThread + 64)->note(0, 9);  // occupies the same slot
-    for (const auto& [sequence, module] :
-         std::vector<std::pair<std::int64_t, ModuleId>>{{-1, kNoId},
-                                                        {9, kNoId},
-                                                        {10, 5},
-                                                        {14, 5},
-                                                        {15, 8},
-                                                        {19, 8},
-                                                        {20, kNoId},
-                                                        {1000, kNoId}}) {
-      QCOMPARE(sequences.find(kForwardThread, sequence), module);
-    }
-    QCOMPARE(sequences.find(kForwardThread + 64, 0), ModuleId{9});
-    QCOMPARE(sequences.find(0, 0), kNoId);
-    QVERIFY(!sequences.borders(0));
-    for (std::uint64_t thread = 1000; thread < 1062; ++thread) QVERIFY(sequences.borders(thread));
-    QVERIFY(!sequences.borders(2000));
-    QCOMPARE(sequences.find(2000, 0), kNoId);
-  }
-
   /// Against a map of all borders, for random passes through modules.
   void findsWhatAMapFinds() {
     constexpr auto kSize = static_cast<std::int64_t>(SequenceModules::Borders::kSize);
@@ -243,34 +209,6 @@ class TestModules : public QObject {
     fake.running = {&nodes[0], kForwardThread, -1};  // AccumulateGrad
     QCOMPARE(pathOfWait(), std::string());
     QCOMPARE(recorder.lane().modules().current(), kNoId);
-  }
-
-  void recordsTheModulesOfNodes() {
-    Recorder recorder(RunClock::startingNow());
-    recorder.setAutograd(fakeAutograd());
-    OpStack ops(recorder, recorder.lane());
-    Words words(recorder);
-    {
-      const ModuleScope head(&recorder, "head");
-      fake.nextSequence = 2;
-    }
-    int node = 0;
-    fake.running = {&node, kForwardThread, 1};
-    ops.beginRecorded(ops.name("Node"), {}, /*isBackwardNode=*/true, {});
-    QCOMPARE(words.path(recorder.lane().modules().current()), std::string("head"));
-    ops.beginOrdinary(ops.name("aten::mm"), {});
-    ops.end(0);
-    ops.end(0);
-    QCOMPARE(recorder.lane().modules().current(), kNoId);
-    std::vector<std::string> paths;
-    recorder.lane().drain([&](const EventRecord& record) {
-      record.visit([&](const auto& event) {
-        if constexpr (std::is_same_v<decltype(event), const events::OpSpan&>) {
-          paths.push_back(words.path(event.module_id()));
-        }
-      });
-    });
-    QCOMPARE(paths, (std::vector<std::string>{"head", "head"}));
   }
 };
 

@@ -1,9 +1,3 @@
-#include <QTest>
-#include <set>
-#include <string>
-#include <thread>
-#include <vector>
-
 #include "probe/observer/name_table.h"
 #include "probe/observer/op_stack.h"
 #include "probe/observer/shape_texts.h"
@@ -16,15 +10,6 @@ using namespace highwater::probe;
 class TestNameTable : public QObject {
   Q_OBJECT
  private slots:
-  void internsByContent() {
-    NameTable table;
-    const std::string one = "aten::sum", two = "aten::sum";
-    QCOMPARE(table.intern(one).id, table.intern(two).id);
-    QVERIFY(table.intern("aten::add").id != table.intern(one).id);
-    QCOMPARE(table.intern("").id, kNoId);
-    QVERIFY(table.intern("a").id > kOtherId);
-  }
-
   void definesEachTextOnce() {
     NameTable table;
     const NameId a = table.intern("a").id;
@@ -131,20 +116,6 @@ class TestNameTable : public QObject {
     QCOMPARE(shorter, table.intern("aten::add").id);
     text[9] = '_';
     QCOMPARE(find(text), inPlace);
-  }
-
-  void cacheAsksOnceWhetherATextIsPermanent() {
-    NameTable table;
-    NameCache cache(table, [](std::string_view) { return std::uint8_t{0}; });
-    int asked = 0;
-    const auto find = [&](const char* text) -> NameCache::Entry& {
-      return cache.find(text, [&asked] { return ++asked > 0; });
-    };
-    const char* text = "aten::add_";
-    const NameCache::Entry& entry = find(text);
-    QCOMPARE(entry.id, table.intern("aten::add_").id);
-    QCOMPARE(&find(text), &entry);
-    QCOMPARE(asked, 1);
   }
 
   void cacheForgetsAddresses() {

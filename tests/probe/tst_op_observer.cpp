@@ -1,7 +1,3 @@
-#include <QTest>
-#include <algorithm>
-#include <set>
-
 #include "support/test_program.h"
 #include "worker/worker_process.h"
 
@@ -164,41 +160,6 @@ class TestOpObserver : public QObject {
     QVERIFY(std::count(steps.begin(), steps.end(), 11u) == 0);
     QVERIFY(std::count(steps.begin(), steps.end(), 12u) == 1);
     QCOMPARE(stream_.drops.size(), std::size_t{0});
-  }
-
-  void namesOpsThatReadValues_data() {
-    QTest::addColumn<std::uint32_t>("step");
-    QTest::addColumn<QString>("op");
-    QTest::addColumn<int>("kind");
-    const auto row = [](std::uint32_t step, const char* op, events::SyncKind kind) {
-      QTest::newRow(op) << step << QString(op) << static_cast<int>(kind);
-    };
-    row(20, "aten::equal", events::SyncKind::Equal);
-    row(21, "aten::_unique2", events::SyncKind::Unique);
-    row(22, "aten::unique_consecutive", events::SyncKind::Unique);
-    row(23, "aten::bincount", events::SyncKind::ValueRead);
-    row(24, "aten::index", events::SyncKind::Nonzero);
-    row(25, "aten::masked_select", events::SyncKind::Nonzero);
-    row(26, "aten::where", events::SyncKind::Nonzero);
-    row(27, "aten::allclose", events::SyncKind::ValueRead);
-  }
-
-  void namesOpsThatReadValues() {
-    QFETCH(std::uint32_t, step);
-    QFETCH(QString, op);
-    QFETCH(int, kind);
-    std::vector<events::SyncPoint> found;
-    for (const auto& sync : stream_.syncPoints) {
-      if (sync.step() == step) found.push_back(sync);
-    }
-    QCOMPARE(found.size(), std::size_t{1});
-    QCOMPARE(QString::fromStdString(stream_.nameOf(found[0].op())), op);
-    QCOMPARE(static_cast<int>(found[0].kind()), kind);
-    QVERIFY(found[0].bytes() > 0);
-  }
-
-  void integerIndicesDoNotWait() {
-    for (const auto& sync : stream_.syncPoints) QVERIFY(sync.step() != 28);
   }
 
  private:

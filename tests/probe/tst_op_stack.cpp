@@ -1,6 +1,3 @@
-#include <QTest>
-#include <vector>
-
 #include "probe/observer/deliberate_scope.h"
 #include "probe/observer/op_stack.h"
 #include "support/test_program.h"

@@ -1,8 +1,3 @@
-#include <QTest>
-#include <atomic>
-#include <random>
-#include <thread>
-
 #include "probe/stream/open_spans.h"
 #include "support/test_program.h"
 

@@ -1,8 +1,3 @@
-#include <QTest>
-#include <algorithm>
-#include <atomic>
-#include <vector>
-
 #include "fake_counters.h"
 #include "probe/readings/phase_scope.h"
 #include "probe/readings/sampler.h"

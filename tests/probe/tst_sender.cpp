@@ -1,10 +1,6 @@
 #include <unistd.h>
 
 #include <QTemporaryFile>
-#include <QTest>
-#include <atomic>
-#include <thread>
-#include <vector>
 
 #include "core/frame_header.h"
 #include "fake_counters.h"
@@ -71,23 +67,6 @@ class TestSender : public QObject {
     for (std::size_t i = 1; i < host.samples.size(); ++i) {
       QVERIFY(host.samples[i].time_ns() >= host.samples[i - 1].time_ns());
     }
-  }
-
-  void splitsBatchesLargerThanAFrame() {
-    Host host;
-    host.start();
-    Recorder recorder(RunClock::startingNow());
-    FrameWriter writer(host.theirs);
-    QVERIFY(writer.send(hello(recorder.clock())).ok());
-    constexpr std::uint32_t kSteps = 100'000;  // 6.4 MB of records
-    for (std::uint32_t i = 1; i <= kSteps; ++i) recordStep(recorder, i);
-    Sender sender(recorder, writer);
-    sender.start();
-    sender.stop();
-    host.finish();
-    QCOMPARE(host.complaint, std::string());
-    QCOMPARE(host.steps.size(), std::size_t{kSteps});
-    QVERIFY(host.largestFrame < kMaxFrameBytes);
   }
 
   void splitsDefinitionsToo() {

@@ -1,7 +1,5 @@
 #include <sys/stat.h>
 
-#include <QTemporaryDir>
-#include <QTest>
 #include <fstream>
 
 #include "probe/call_sites/source_lines.h"

@@ -1,8 +1,4 @@
-#include <QTest>
 #include <cstdint>
-#include <random>
-#include <thread>
-#include <vector>
 
 #include "probe/stream/spsc_ring.h"
 #include "support/test_program.h"

@@ -1,7 +1,3 @@
-#include <QTest>
-#include <thread>
-#include <vector>
-
 #include "probe/stream/thread_lane.h"
 #include "support/test_program.h"
 

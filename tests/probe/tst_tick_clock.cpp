@@ -1,9 +1,4 @@
-#include <QTest>
-#include <algorithm>
-#include <atomic>
 #include <chrono>
-#include <thread>
-#include <vector>
 
 #include "probe/stream/tick_clock.h"
 #include "support/test_program.h"

@@ -11,10 +11,14 @@ import unittest
 import torch
 from torch import nn
 from torch.nn import functional
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.overrides import TorchFunctionMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import checkpoint
 
 os.environ["PYTORCH_ENABLE_MPS_FALLBACK"] = "1"
-# The process without the probe prints what each test's work results in.
+# The process without the probe prints what each work results in.
 WITHOUT_PROBE = "--without-probe" in sys.argv
 if WITHOUT_PROBE:
     torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
@@ -58,257 +62,225 @@ def waits():
     return [(each.kind, each.op) for each in probe.take()]
 
 
-results = {}
+# What runs with the probe and without, by name; and whether its waits at level monitor are the right ones.
+WORKS = {}
 
 
-def setUpModule():
-    if not WITHOUT_PROBE:
-        done = subprocess.run([sys.executable, "-W", "ignore", __file__, "--without-probe"], check=True,
-                              stdout=subprocess.PIPE, text=True)
-        results.update(json.loads(done.stdout.splitlines()[-1]))
+def works(are_right=lambda found: True):
+    def add(work):
+        WORKS[work.__name__] = work, are_right
+        return work
+    return add
+
+
+def reads(count):
+    return works(lambda found: found.count(SCALAR_READ) == count)
+
+
+def ends_with_a_read():
+    return works(lambda found: found[-1] == SCALAR_READ)
+
+
+def trained(step):
+    """The losses of three steps, and what Dynamo has counted."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    losses = []
+    for _ in range(3):
+        loss = step(inputs()).square().mean()
+        loss.backward()
+        losses.append(loss.item())
+    counters = torch._dynamo.utils.counters
+    return losses, counters["stats"]["unique_graphs"], dict(counters["graph_break"])
+
+
+@reads(6)  # the branch, and the loss
+def compile_eager():
+    return trained(torch.compile(net(), backend="eager"))
+
+
+@reads(3)
+def compile_aot():
+    model = net()
+    return trained(torch.compile(lambda x: model.second(torch.tanh(model.first(x))), backend="aot_eager",
+                                 fullgraph=True))
+
+
+@works(lambda found: [kind for kind, _ in found].count("copy_to_host") == 1)
+def functions():
+    model = net()
+    parameters = dict(model.named_parameters())
+
+    def loss(parameters, x):
+        hidden = torch.tanh(x @ parameters["first.weight"].T)
+        return (hidden @ parameters["second.weight"].T).square().sum()
+
+    grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(parameters, inputs())
+    _, tangent = torch.func.jvp(lambda x: loss(parameters, x), (inputs(),), (inputs(),))
+    hessian = torch.func.hessian(lambda x: loss(parameters, x))(inputs()[0])
+    return [value.sum().item() for value in grads.values()], tangent.item(), hessian.cpu().tolist()
+
+
+class Plain(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 3)
+
+    def forward(self, x):
+        scores = self.layer(x)
+        loss = functional.multi_margin_loss(scores, scores.argmax(1))
+        return torch.softmax(scores, -1).masked_fill(scores > 0, 0.5) + loss
+
+
+@works()
+def export():
+    torch.manual_seed(1)
+    model = Plain().to(mps)
+    texts = []
+    for strict in (True, False):
+        program = torch.export.export(model, (inputs(),), strict=strict)
+        texts += [str(program.graph), str(program.run_decompositions().graph)]
+    return texts
+
+
+@works()
+def proxies():
+    return [make_fx(lambda x: functional.multi_margin_loss(torch.softmax(x, -1), x.argmax(1)),
+                    pre_dispatch=early)(inputs()).code for early in (True, False)]
+
+
+@works()
+def script_and_trace():
+    model = net()
+    scripted = torch.jit.script(model)
+    traced = torch.jit.trace(model.first, inputs())
+    return scripted(inputs()).sum().item(), traced(inputs()).sum().item(), \
+        re.sub(r"mangle_\d+", "mangle", str(traced.graph))
+
+
+@reads(6)  # the branch is taken twice for each, in forward and again in backward; and the losses
+def checkpoints():
+    losses = []
+    for reentrant in (True, False):
+        model = net()
+        x = inputs().requires_grad_()
+        loss = checkpoint(model, x, use_reentrant=reentrant).square().sum()
+        loss.backward()
+        losses.append((loss.item(), x.grad.cpu().tolist()))
+    return losses
+
+
+@works()
+def autocast():
+    with torch.autocast("mps", dtype=torch.bfloat16):
+        out = net()(inputs())
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        host = nn.Linear(3, 3)(torch.ones(2, 3))
+    return out.dtype, out.float().sum().item(), host.dtype
+
+
+@works(lambda found: found == [])
+def fake_tensors():
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(inputs())
+        host = fake.cpu() + 1
+        svd = torch.linalg.svd(fake)[1]
+        fake.copy_(host)
+        return host.device, svd.shape, type(host).__name__
+
+
+@ends_with_a_read()
+def modes():
+    seen = []
+
+    class Functions(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            seen.append(getattr(function, "__name__", str(function)))
+            return function(*args, **(kwargs or {}))
+
+    class Dispatches(TorchDispatchMode):
+        def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+            seen.append(str(op))
+            return op(*args, **(kwargs or {}))
+
+    with Functions(), Dispatches():
+        net()(inputs()).sum().item()
+    return seen
+
+
+@reads(4)  # the branch, and the value
+def inference_mode():
+    with torch.inference_mode():
+        value = net()(inputs()).sum().item()
+    with torch.no_grad():
+        return value, net()(inputs()).sum().item()
+
+
+@ends_with_a_read()
+def profiler():
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        loss = net()(inputs()).sum()
+        loss.backward()
+        loss.item()
+    return sorted((each.key, each.count) for each in profile.key_averages())
+
+
+class Own(torch.Tensor):
+    pass
+
+
+@ends_with_a_read()
+def subclass():
+    own = inputs().as_subclass(Own)
+    return type(own + 1).__name__, own.sum().item()
+
+
+class Double(torch.autograd.Function):
+    @staticmethod
+    def forward(context, x):
+        return x * 2 if x.sum() > -1e9 else x
+
+    @staticmethod
+    def backward(context, gradient):
+        return gradient * 2 if gradient.sum() > -1e9 else gradient
+
+
+@reads(2)
+def own_function():
+    x = inputs().requires_grad_()
+    Double.apply(x).sum().backward()
+    return x.grad.cpu().tolist()
 
 
 class WithAndWithout(unittest.TestCase):
     def setUp(self):
         self.addCleanup(torch._dynamo.reset)
-        if not WITHOUT_PROBE:
-            probe.begin()
-            self.addCleanup(probe.end)
+        probe.begin()
+        self.addCleanup(probe.end)
 
-    def both(self, work):
-        """Compares work()'s result with that in a process without the probe. Returns the waits at monitor."""
-        name = self.id().split(".")[-1]
-        if WITHOUT_PROBE:
-            results[name] = str(work())
-            self.skipTest("without the probe")
+    def test_results_are_those_of_a_process_without_the_probe(self):
+        done = subprocess.run([sys.executable, "-W", "ignore", __file__, "--without-probe"], check=True,
+                              stdout=subprocess.PIPE, text=True)
+        results = json.loads(done.stdout.splitlines()[-1])
         self.assertGreater(probe.watched(), 50)
-        for level in ("off", "ops", "monitor"):
-            probe.level(level)
-            probe.take()
-            self.assertEqual(str(work()), results[name], level)
-        return waits()
-
-    def test_compile_eager(self):
-        def work():
+        for name, (work, are_right) in WORKS.items():
+            with self.subTest(name):
+                for level in ("off", "ops", "monitor"):
+                    probe.level(level)
+                    probe.take()
+                    self.assertEqual(str(work()), results[name], level)
+                found = waits()
+                self.assertTrue(are_right(found), found)
             torch._dynamo.reset()
-            torch._dynamo.utils.counters.clear()
-            model = net()
-            compiled = torch.compile(model, backend="eager")
-            losses = []
-            for _ in range(3):
-                loss = compiled(inputs()).square().mean()
-                loss.backward()
-                losses.append(loss.item())
-            counters = torch._dynamo.utils.counters
-            return losses, counters["stats"]["unique_graphs"], dict(counters["graph_break"])
-
-        found = self.both(work)
-        self.assertEqual(found.count(SCALAR_READ), 6)  # the branch, and the loss
-
-    def test_compile_aot(self):
-        def work():
-            torch._dynamo.reset()
-            torch._dynamo.utils.counters.clear()
-            model = net()
-            compiled = torch.compile(lambda x: model.second(torch.tanh(model.first(x))), backend="aot_eager",
-                                     fullgraph=True)
-            losses = []
-            for _ in range(3):
-                loss = compiled(inputs()).square().mean()
-                loss.backward()
-                losses.append(loss.item())
-            return losses, torch._dynamo.utils.counters["stats"]["unique_graphs"]
-
-        found = self.both(work)
-        self.assertEqual(found.count(SCALAR_READ), 3)
 
     def test_compiles_again_for_the_level_off(self):
         """Dynamo guards on the thread's dispatch keys, which level off does without."""
-        if WITHOUT_PROBE:
-            self.skipTest("of the probe")
-
-        def compilations():
-            return torch._dynamo.utils.counters["stats"]["unique_graphs"]
-
         torch._dynamo.utils.counters.clear()
         compiled = torch.compile(lambda x: torch.tanh(x) * 2, backend="eager")
         for level, expected in (("monitor", 1), ("ops", 1), ("off", 2), ("monitor", 2), ("off", 2)):
             probe.level(level)
             compiled(inputs())
-            self.assertEqual(compilations(), expected, level)
-
-    def test_func(self):
-        def work():
-            model = net()
-            parameters = dict(model.named_parameters())
-
-            def loss(parameters, x):
-                hidden = torch.tanh(x @ parameters["first.weight"].T)
-                return (hidden @ parameters["second.weight"].T).square().sum()
-
-            grads = torch.func.vmap(torch.func.grad(loss), in_dims=(None, 0))(parameters, inputs())
-            _, tangent = torch.func.jvp(lambda x: loss(parameters, x), (inputs(),), (inputs(),))
-            hessian = torch.func.hessian(lambda x: loss(parameters, x))(inputs()[0])
-            return [value.sum().item() for value in grads.values()], tangent.item(), hessian.cpu().tolist()
-
-        found = self.both(work)
-        self.assertEqual([kind for kind, _ in found].count("copy_to_host"), 1)
-
-    def test_export(self):
-        class Plain(nn.Module):
-            def __init__(self):
-                super().__init__()
-                self.layer = nn.Linear(6, 3)
-
-            def forward(self, x):
-                scores = self.layer(x)
-                loss = functional.multi_margin_loss(scores, scores.argmax(1))
-                return torch.softmax(scores, -1).masked_fill(scores > 0, 0.5) + loss
-
-        def work():
-            torch.manual_seed(1)
-            model = Plain().to(mps)
-            texts = []
-            for strict in (True, False):
-                program = torch.export.export(model, (inputs(),), strict=strict)
-                texts += [str(program.graph), str(program.run_decompositions().graph)]
-            return texts
-
-        self.both(work)
-
-    def test_make_fx(self):
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        def work():
-            return [make_fx(lambda x: functional.multi_margin_loss(torch.softmax(x, -1), x.argmax(1)),
-                            pre_dispatch=early)(inputs()).code
-                    for early in (True, False)]
-
-        self.both(work)
-
-    def test_script_and_trace(self):
-        def work():
-            model = net()
-            scripted = torch.jit.script(model)
-            traced = torch.jit.trace(model.first, inputs())
-            return scripted(inputs()).sum().item(), traced(inputs()).sum().item(), \
-                re.sub(r"mangle_\d+", "mangle", str(traced.graph))
-
-        self.both(work)
-
-    def test_checkpoint(self):
-        def work():
-            losses = []
-            for reentrant in (True, False):
-                model = net()
-                x = inputs().requires_grad_()
-                loss = checkpoint(model, x, use_reentrant=reentrant).square().sum()
-                loss.backward()
-                losses.append((loss.item(), x.grad.cpu().tolist()))
-            return losses
-
-        found = self.both(work)
-        # The branch on a value is taken twice for each, in forward and again in backward; and the losses.
-        self.assertEqual(found.count(SCALAR_READ), 6)
-
-    def test_autocast(self):
-        def work():
-            with torch.autocast("mps", dtype=torch.bfloat16):
-                out = net()(inputs())
-            with torch.autocast("cpu", dtype=torch.bfloat16):
-                host = nn.Linear(3, 3)(torch.ones(2, 3))
-            return out.dtype, out.float().sum().item(), host.dtype
-
-        self.both(work)
-
-    def test_fake_tensors(self):
-        from torch._subclasses.fake_tensor import FakeTensorMode
-
-        def work():
-            with FakeTensorMode() as mode:
-                fake = mode.from_tensor(inputs())
-                host = fake.cpu() + 1
-                svd = torch.linalg.svd(fake)[1]
-                fake.copy_(host)
-                return host.device, svd.shape, type(host).__name__
-
-        found = self.both(work)
-        self.assertEqual(found, [])
-
-    def test_modes(self):
-        from torch.overrides import TorchFunctionMode
-        from torch.utils._python_dispatch import TorchDispatchMode
-
-        class Functions(TorchFunctionMode):
-            def __torch_function__(self, function, types, args=(), kwargs=None):
-                seen.append(getattr(function, "__name__", str(function)))
-                return function(*args, **(kwargs or {}))
-
-        class Dispatches(TorchDispatchMode):
-            def __torch_dispatch__(self, op, types, args=(), kwargs=None):
-                seen.append(str(op))
-                return op(*args, **(kwargs or {}))
-
-        seen = []
-
-        def work():
-            seen.clear()
-            with Functions(), Dispatches():
-                net()(inputs()).sum().item()
-            return list(seen)
-
-        found = self.both(work)
-        self.assertEqual(found[-1], SCALAR_READ)
-
-    def test_inference_mode(self):
-        def work():
-            with torch.inference_mode():
-                value = net()(inputs()).sum().item()
-            with torch.no_grad():
-                return value, net()(inputs()).sum().item()
-
-        found = self.both(work)
-        self.assertEqual(found.count(SCALAR_READ), 4)  # the branch, and the value
-
-    def test_profiler(self):
-        def work():
-            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-                loss = net()(inputs()).sum()
-                loss.backward()
-                loss.item()
-            return sorted((each.key, each.count) for each in profile.key_averages())
-
-        found = self.both(work)
-        self.assertEqual(found[-1], SCALAR_READ)
-
-    def test_subclass(self):
-        class Own(torch.Tensor):
-            pass
-
-        def work():
-            own = inputs().as_subclass(Own)
-            return type(own + 1).__name__, own.sum().item()
-
-        found = self.both(work)
-        self.assertEqual(found[-1], SCALAR_READ)
-
-    def test_own_function(self):
-        class Double(torch.autograd.Function):
-            @staticmethod
-            def forward(context, x):
-                return x * 2 if x.sum() > -1e9 else x
-
-            @staticmethod
-            def backward(context, gradient):
-                return gradient * 2 if gradient.sum() > -1e9 else gradient
-
-        def work():
-            x = inputs().requires_grad_()
-            Double.apply(x).sum().backward()
-            return x.grad.cpu().tolist()
-
-        found = self.both(work)
-        self.assertEqual(found.count(SCALAR_READ), 2)
+            self.assertEqual(torch._dynamo.utils.counters["stats"]["unique_graphs"], expected, level)
 
 
 class Operators(unittest.TestCase):
@@ -357,11 +329,7 @@ class Operators(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if WITHOUT_PROBE:
-        sys.argv.remove("--without-probe")
-        tests = unittest.defaultTestLoader.loadTestsFromTestCase(WithAndWithout)
-        outcome = unittest.TextTestRunner(stream=open(os.devnull, "w")).run(tests)
-        print()
-        print(json.dumps(results))
-        sys.exit(0 if not outcome.errors and not outcome.failures else 1)
-    unittest.main()
+    if not WITHOUT_PROBE:
+        unittest.main()
+    print()
+    print(json.dumps({name: str(work()) for name, (work, _) in WORKS.items()}))
