@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <QTemporaryFile>
-#include <QTest>
-#include <algorithm>
-#include <cmath>
 
 #include "core/checkpoint_slots.h"
 #include "core/exit_codes.h"
@@ -176,34 +173,6 @@ class TestCheckpoint : public QObject {
     }
   }
 
-  void refusesWhatItCannotUse() {
-    const auto refusal = [](const Files& files) {
-      WorkerProcess worker(small("cpu") + files.option() +
-                           QStringList{"--steps", "90000", "--continue", "it"});
-      if (worker.finish() != kExitFailed) return QString("no failure");
-      const auto& failure = worker.stream().failure;
-      return failure ? QString::fromStdString(failure->message) : QString("no message");
-    };
-    Files files;
-    QString said = refusal(files);
-    QCOMPARE(said, QString("there is no checkpoint"));
-    QVERIFY(trainSome(small("cpu") + files.option() +
-                          QStringList{"--steps", "100000", "--checkpoint-every", "1000"},
-                      2) >= 2);
-    // The first step's and the last one's: both are damaged.
-    for (QTemporaryFile* each : {&files.first, &files.second}) {
-      char byte = 0;
-      QCOMPARE(::pread(each->handle(), &byte, 1, 5000), ssize_t{1});
-      byte = static_cast<char>(~byte);
-      QCOMPARE(::pwrite(each->handle(), &byte, 1, 5000), ssize_t{1});
-    }
-    said = refusal(files);
-    QVERIFY2(said.contains("checksum does not match"), qPrintable(said));
-    QVERIFY(files.first.resize(3000) && files.second.resize(3000));
-    said = refusal(files);
-    QVERIFY2(said.contains("truncated"), qPrintable(said));
-  }
-
   void refusesOtherTrainings() {
     const Files files;
     const auto stopped =
@@ -218,8 +187,6 @@ class TestCheckpoint : public QObject {
     };
     QString said = refusal("--width", "16");
     QVERIFY2(said.contains("is of another model: tokens.weight"), qPrintable(said));
-    said = refusal("--layers", "2");
-    QVERIFY2(said.contains("is of another model"), qPrintable(said));
     said = refusal("--scenario", "shape-churn");
     QVERIFY2(said.contains("is of other data"), qPrintable(said));
     // And where nothing is left to train.

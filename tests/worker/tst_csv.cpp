@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "support/test_program.h"
 #include "worker/data/csv.h"
 

@@ -1,9 +1,3 @@
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
-#include <set>
-
 #include "support/test_program.h"
 #include "worker/data/data_set.h"
 

@@ -1,10 +1,5 @@
 #include <sys/stat.h>
 
-#include <QDir>
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "support/test_program.h"
 #include "worker/data/model_file.h"
 

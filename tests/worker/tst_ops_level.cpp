@@ -1,7 +1,4 @@
 // The worker at probe level ops, on the simulated device.
-#include <QTest>
-#include <set>
-#include <string>
 
 #include "support/test_program.h"
 #include "worker/worker_process.h"

@@ -1,13 +1,5 @@
 // The exact peaks of phases and steps, to the byte, against the ledger of the simulated device.
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QVersionNumber>
-#include <algorithm>
-#include <map>
-#include <vector>
 
 #include "support/test_program.h"
 #include "worker/worker_process.h"

@@ -1,5 +1,3 @@
-#include <QTest>
-
 #include "support/test_program.h"
 #include "worker/training/recovery.h"
 

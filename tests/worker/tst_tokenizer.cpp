@@ -1,5 +1,3 @@
-#include <QTest>
-#include <algorithm>
 #include <sstream>
 
 #include "support/test_program.h"

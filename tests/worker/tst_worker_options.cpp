@@ -1,7 +1,3 @@
-#include <QTest>
-#include <string>
-#include <vector>
-
 #include "core/result.h"
 #include "support/test_program.h"
 #include "worker/options.h"

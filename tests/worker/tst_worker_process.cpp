@@ -1,8 +1,3 @@
-#include <QTemporaryDir>
-#include <QTest>
-#include <cmath>
-#include <set>
-
 #include "core/exit_codes.h"
 #include "core/names.h"
 #include "core/sim_knobs.h"
@@ -254,37 +249,6 @@ class TestWorkerProcess : public QObject {
     QCOMPARE(s.results[4].effectiveStep, pausedBefore);
   }
 
-  void refusesWhatTheHostMayNotAsk() {
-    WorkerProcess worker(QStringList{"--device", "cpu", "--steps", "50"} + kTiny);
-    worker.send(Command{1, StartTraining{}});
-    QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 1; }));
-    QVERIFY(!worker.stream().results[0].accepted);  // before Welcome
-    worker.send(Welcome{wire::kProtocolVersion});
-    const auto ask = [&worker](std::uint32_t id, auto&& change) {
-      SetKnobs knobs;
-      change(knobs);
-      worker.send(Command{id, knobs});
-    };
-    ask(2, [](SetKnobs& k) { k.batchSize = 0; });
-    ask(3, [](SetKnobs& k) { k.batchSize = 1'000'000'000; });
-    ask(4, [](SetKnobs& k) { k.sequenceLength = 513; });
-    ask(5, [](SetKnobs& k) { k.lossEvery = 0; });
-    ask(6, [](SetKnobs&) {});
-    ask(7, [](SetKnobs& k) {
-      k.batchSize = 4;
-      k.atStep = 51;
-    });
-    QVERIFY(worker.readUntil([](const Stream& s) { return s.results.size() == 7; }));
-    for (const CommandResult& result : worker.stream().results) {
-      QVERIFY2(!result.accepted, qPrintable(QString::number(result.commandId)));
-      QVERIFY(!result.message.empty());
-    }
-    QVERIFY(worker.stream().results[3].message.find("1 to 512") != std::string::npos);
-    worker.send(Command{8, StopTraining{}});
-    QCOMPARE(worker.finish(), static_cast<int>(kExitDone));
-    QCOMPARE(worker.stream().goodbye->stepsDone, 0u);
-  }
-
   void endsWithItsHost_data() {
     QTest::addColumn<bool>("training");
     QTest::newRow("before the start") << false;
@@ -342,22 +306,12 @@ class TestWorkerProcess : public QObject {
     QVERIFY(s.steps.empty());
   }
 
-  void reportsOutOfMemory_data() {
-    QTest::addColumn<QStringList>("arguments");
-    QTest::addColumn<QString>("recommended");
-    QTest::newRow("in a step") << QStringList{"--batch", "64", "--seq", "128"} << "64MiB";
-    QTest::newRow("before the first")
-        << QStringList{"--width", "512", "--layers", "4"} << "16777216B";
-  }
-
+  /// Before the first step; tst_worker_recovery has those in a step.
   void reportsOutOfMemory() {
     if (!hasSimulatedDevice()) QSKIP("the simulated device is not built");
-    QFETCH(QStringList, arguments);
-    QFETCH(QString, recommended);
-    WorkerProcess worker(QStringList{"--autostart", "--device", "sim", "--steps", "3",
-                                     "--on-out-of-memory", "stop"} +
-                             arguments,
-                         {{kSimRecommendedVariable, recommended}});
+    WorkerProcess worker({"--autostart", "--device", "sim", "--steps", "3", "--on-out-of-memory",
+                          "stop", "--width", "512", "--layers", "4"},
+                         {{kSimRecommendedVariable, "16777216B"}});
     QCOMPARE(worker.finish(), static_cast<int>(kExitEndedEarly));
     const Stream& s = worker.stream();
     QCOMPARE(s.complaint, QString());
