@@ -1,19 +1,11 @@
 // `highwater benchmark` with the real worker, on the simulated device.
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonIn;
-using highwater::test::jsonOf;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -148,30 +140,6 @@ class TestBenchmarkCommand : public QObject {
     QVERIFY2(error > 1e-3 && error < 0.1, qPrintable(QString::number(error)));
   }
 
-  /// Both devices in bfloat16: the same errors are then what rounding explains.
-  void judgesRoundingByItsType() {
-    const auto outcome = benchmark(smallModel("drift") + QStringList{"--precision", "bfloat16"});
-    QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QJsonObject drift = jsonOf(outcome)["drift"].toObject();
-    const QString verdict = drift["verdict"].toString();
-    QVERIFY2(verdict == "equal" || verdict == "rounding", qPrintable(verdict));
-    QVERIFY(drift["loss_rounding"].toDouble() > 1e-3);
-  }
-
-  void tellsItToPeople() {
-    const auto outcome = benchmark({"--matmul", "256x256x256", "--calls", "10", "--steps", "1",
-                                    "--rounds", "1", "--batch", "2", "--seq", "8"});
-    QVERIFY2(outcome.exitCode == kExitDone, qPrintable(outcome.err));
-    const QString text = outcome.out.simplified();
-    for (const char* part : {"CPU against simulated MPS", "say nothing about a Mac",
-                             "matmul 256x256x256 float32", "training step", "Numeric drift"}) {
-      QVERIFY2(text.contains(QLatin1String(part)), qPrintable(outcome.out));
-    }
-    QVERIFY(!text.contains("as fast"));
-    for (const QString& line : outcome.out.split(u'\n'))
-      QVERIFY2(line.size() <= 80, qPrintable(line));
-  }
-
   void writesAFile() {
     QTemporaryDir folder;
     const QString file = folder.filePath("result.json");
@@ -200,36 +168,6 @@ class TestBenchmarkCommand : public QObject {
     QCOMPARE(json["refused"].toArray().size(), 1);
     QCOMPARE(json["refused"][0]["name"].toString(), QString("matmul 4096x4096x4096 float32"));
     QVERIFY(json["refused"][0]["why"].toString().contains("64.00 MiB"));
-  }
-
-  void refusesWhatMakesNoSense_data() {
-    QTest::addColumn<QStringList>("arguments");
-    QTest::addColumn<QString>("says");
-    const auto row = [](const QStringList& arguments, const char* says) {
-      QTest::newRow(qPrintable(arguments.join(u' ')))
-          << QStringList{"benchmark"} + arguments << QString::fromUtf8(says);
-    };
-    row({"--device", "cpu"}, "give --device mps, sim or auto");
-    row({"--device", "mps"}, "--device mps");
-    row({"--matmul", "512x768"}, "MxKxN");
-    row({"--matmul", "512x768x0"}, "MxKxN");
-    row({"--matmul", "1x2x3x4"}, "MxKxN");
-    row({"--dtype", "float64"}, "does not exist on MPS");
-    row({"--dtype", "float32,int8"}, "float32, bfloat16 or float16");
-    row({"--mps-precision", "half"}, "float32, bfloat16 or float16");
-    row({"--only", "speed"}, "matmul, step or drift");
-    row({"--only", "step", "--matmul", "8x8x8"}, "leaves out");
-    row({"--rounds", "0"}, "--rounds");
-    row({"--batch", "0"}, "--batch");
-    row({"--steps", "many"}, "--steps");
-  }
-
-  void refusesWhatMakesNoSense() {
-    QFETCH(QStringList, arguments);
-    QFETCH(QString, says);
-    const auto asked = runHighwater(arguments);
-    QCOMPARE(asked.exitCode, int{kExitUsage});
-    QVERIFY2(asked.err.contains(says), qPrintable(asked.err));
   }
 };
 

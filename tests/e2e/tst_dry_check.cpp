@@ -1,9 +1,5 @@
 // `doctor --workload` predicts what the run on the simulated device then does.
-#include <QJsonArray>
-#include <QJsonObject>
 #include <QSet>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
@@ -12,9 +8,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -61,28 +55,6 @@ class TestDryCheck : public QObject {
     QCOMPARE(foretold, fallbacksOfRun(scenario));
   }
 
-  void foretellsTheFailure() {
-    const QStringList notAllowed = {"PYTORCH_ENABLE_MPS_FALLBACK=0"};
-    const auto asked = askWorkload({"--scenario", "hidden-fallback"}, notAllowed);
-    QCOMPARE(asked.exitCode, int{kExitFailed});
-    const QJsonObject report = jsonOf(asked);
-    QCOMPARE(report["verdict"].toString(), QString("fails"));
-    QCOMPARE(opsOf(report, "falls_back"), QSet<QString>{"aten::embedding_renorm_"});
-    const QSet<QString> failing = opsOf(report, "fails");
-    QCOMPARE(failing.size(), 2);
-
-    const auto run =
-        runHighwater({"record", "--device", "sim", "--scenario", "hidden-fallback", "--steps", "3",
-                      "--force", "-o", folder_.filePath("dies.highwater")},
-                     notAllowed);
-    QCOMPARE(run.exitCode, int{kExitFailed});
-    const QString all = run.out + run.err;
-    const bool named = std::any_of(failing.begin(), failing.end(), [&](const QString& op) {
-      return all.contains("The operator '" + op + "' is not currently implemented");
-    });
-    QVERIFY2(named, qPrintable(all));
-  }
-
   void believesTheDeviceAboutMissingOps() {
     const auto asked = askWorkload({"--sim-missing-ops", "gelu,native_layer_norm"});
     QCOMPARE(asked.exitCode, int{kExitFailed});
@@ -95,41 +67,6 @@ class TestDryCheck : public QObject {
     QCOMPARE(first["error"].toString(), QString("NotImplementedError"));
     const auto allowed = askWorkload({"--sim-missing-ops", "gelu", "--fallback"});
     QVERIFY2(allowed.exitCode == kExitDone, qPrintable(allowed.out));
-  }
-
-  void tellsItToPeople() {
-    const auto asked =
-        runHighwater({"doctor", "--workload", "--device", "sim", "--scenario", "hidden-fallback"});
-    QCOMPARE(asked.exitCode, int{kExitDone});
-    for (const char* part :
-         {"the simulated mps", "aten::embedding_renorm_  falls back to the CPU, 1 time a step",
-          "forward in tokens", "aten::multi_margin_loss_backward", " ops checked, "}) {
-      QVERIFY2(asked.out.contains(QLatin1String(part)), qPrintable(asked.out));
-    }
-  }
-
-  void refusesWhatMakesNoSense_data() {
-    QTest::addColumn<QStringList>("arguments");
-    QTest::addColumn<QString>("says");
-    const auto row = [](const QStringList& arguments, const char* says) {
-      QTest::newRow(qPrintable(arguments.join(u' ')))
-          << QStringList{"doctor"} + arguments << QString::fromUtf8(says);
-    };
-    row({"--workload", "--device", "cpu"}, "give --device mps, sim or auto");
-    row({"--workload", "--scenario", "nope"}, "clean, hidden-fallback");
-    row({"--workload", "--batch", "0"}, "--batch");
-    row({"--workload", "novels"}, "novels");
-    row({"--scenario", "clean"}, "--workload");
-    row({"--workload", "--selftest"}, "--workload");
-    row({"--selftest", "--device", "cpu"}, "give --device mps, sim or auto");
-  }
-
-  void refusesWhatMakesNoSense() {
-    QFETCH(QStringList, arguments);
-    QFETCH(QString, says);
-    const auto asked = runHighwater(arguments);
-    QCOMPARE(asked.exitCode, int{kExitUsage});
-    QVERIFY2(asked.err.contains(says), qPrintable(asked.err));
   }
 
  private:

@@ -1,12 +1,6 @@
 // Compares the report's estimate of the device's idle time with the gaps between kernels in the
 // simulated device's ledger. The ledger does not know the host's work, so the causes of its gaps
 // come from the recording's phases, like those of the estimate.
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
-#include <cmath>
-#include <map>
-#include <optional>
 
 #include "analysis/device/device_timeline.h"
 #include "analysis/device/idle_estimate.h"
@@ -26,8 +20,7 @@ using analysis::IdleSummary;
 using analysis::IdleTime;
 using analysis::LiveStore;
 using analysis::StepIdle;
-using highwater::test::Ledger;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 

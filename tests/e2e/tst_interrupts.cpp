@@ -3,9 +3,6 @@
 #include <unistd.h>
 
 #include <QElapsedTimer>
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QThread>
 
 #include "core/exit_codes.h"
@@ -14,13 +11,11 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::environmentWith;
-using highwater::test::kWaitMs;
-using highwater::test::ps;
+using namespace highwater::test;
 
 namespace {
 
-constexpr int kMoments = 20;
+constexpr int kMoments = 12;
 
 /// Starts highwater as the first process of a group of its own, as a shell does.
 class ProcessGroup {

@@ -1,10 +1,6 @@
 // The simulated machine in a recording: rising memory of other applications, and a process that
 // grows outside of driver memory.
-#include <QJsonObject>
 #include <QSaveFile>
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
 #include <csignal>
 
 #include "analysis/live_store.h"
@@ -15,9 +11,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 class TestMachine : public QObject {
   Q_OBJECT
@@ -157,14 +151,6 @@ class TestMachine : public QObject {
     // heap, with or without the graph of a step, adds under 48 MiB.
     const double spread = aside[aside.size() * 19 / 20] - aside[aside.size() / 20];
     QVERIFY2(spread <= kGrowth + 48.0 * kMiB, qPrintable(QString::number(spread / kMiB)));
-  }
-
-  void aWrongScriptIsWrongUsage() {
-    const Outcome run = runHighwater(arguments(folder_.filePath("none"), 1),
-                                     {"HIGHWATER_SIM_OTHER_MEMORY=5s:1GiB,2s:3GiB"});
-    QCOMPARE(run.exitCode, int(kExitUsage));
-    QVERIFY2(run.err.contains("HIGHWATER_SIM_OTHER_MEMORY") && run.err.contains("file:PATH"),
-             qPrintable(run.err));
   }
 };
 

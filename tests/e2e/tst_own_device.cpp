@@ -1,19 +1,12 @@
 // The main job on the device that --device auto chooses on this machine: record, report, export,
 // and the self-test where the device is mps.
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 class TestOwnDevice : public QObject {
   Q_OBJECT

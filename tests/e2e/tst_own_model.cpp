@@ -1,12 +1,7 @@
 // A TorchScript file of the user's: the example of docs/own-model.md, and files that do not fit.
 #include <signal.h>
-#include <sys/stat.h>
 
-#include <QFile>
-#include <QProcess>
 #include <QRegularExpression>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
@@ -15,10 +10,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::kWaitMs;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -129,15 +121,6 @@ class TestOwnModel : public QObject {
     QVERIFY(!QFile::exists(path("stuck.highwater")));
   }
 
-  void doesNotWaitForAPipe() {
-    QCOMPARE(::mkfifo(QFile::encodeName(path("pipe.pt")).constData(), 0600), 0);
-    write("pipe.json", R"({"inputs": [{"shape": ["batch"], "dtype": "float32"}],
-                           "loss": "of_model"})");
-    const Outcome run = record("pipe.pt");
-    QCOMPARE(run.exitCode, int(kExitFailed));
-    QVERIFY2(run.err.contains("pipe.pt\" is no regular file"), qPrintable(run.err));
-  }
-
   void trainsTheExampleOfTheDocs() {
     python(exampleIn("python"));
     write("tagger.json", exampleIn("json"));
@@ -198,41 +181,6 @@ class TestOwnModel : public QObject {
       QCOMPARE(each.loss(), static_cast<float>(2 * each.step() - 1));
     }
   }
-
-  /// Copies of the buffers cost memory and time, which a run that drops no step does not spend.
-  void keepsNoBuffersWhereNoStepIsDropped_data() {
-    QTest::addColumn<QString>("policy");
-    QTest::addColumn<bool>("keeps");
-    QTest::newRow("halve") << "halve" << true;
-    QTest::newRow("stop") << "stop" << false;
-    QTest::newRow("of a TorchScript file") << QString() << false;
-  }
-  void keepsNoBuffersWhereNoStepIsDropped() {
-    QFETCH(QString, policy);
-    QFETCH(bool, keeps);
-    write("counts.json",
-          R"({"inputs": [{"shape": ["batch", 16], "dtype": "float32"}], "loss": "of_model"})");
-    QStringList options = {"--steps", "5", "--batch", "8", "--seq", "1", "--level", "ops"};
-    if (!policy.isEmpty()) options << "--on-out-of-memory" << policy;
-    const Outcome run = record("counts.pt", options);
-    QVERIFY2(run.exitCode == 0, qPrintable(run.err));
-    analysis::LiveStore store;
-    QVERIFY(run::loadRecording(path("run.highwater").toStdString(), store));
-    QCOMPARE(store.steps().records.size(), 5U);
-    const std::int64_t firstEndNs =
-        store.steps().records[0].begin_ns() + store.steps().records[0].duration_ns();
-    const std::int64_t lastBeginNs = store.steps().records[4].begin_ns();
-    int copies = 0;  // between the steps
-    for (const events::OpSpan& op : store.ops().records) {
-      const bool isCopy = store.name(op.op()) == "aten::copy_";
-      const bool isBetween = op.phase() == events::Phase::None && op.begin_ns() >= firstEndNs &&
-                             op.begin_ns() < lastBeginNs;
-      if (isCopy && isBetween) ++copies;
-    }
-    // Of four buffers before each of four steps.
-    QCOMPARE(copies, keeps ? 16 : 0);
-  }
-
   void takesAnOutputByItsKeyAndTheModelsOwnLoss() {
     for (const char* json :
          {R"({"inputs": [{"shape": ["batch", 4], "dtype": "float32"}], "output": "logits",
@@ -292,8 +240,6 @@ class TestOwnModel : public QObject {
     QTest::newRow("output") << "pair.pt" << good << none << "the model's output is no tensor";
     QTest::newRow("preset") << "plain.pt" << good << QStringList{"--preset", "base"}
                             << "--preset is of the workload issue-classifier";
-    QTest::newRow("length") << "plain.pt" << good << QStringList{"--seq", "5"}
-                            << "no shape of the model's inputs has a \"length\"";
     QTest::newRow("a length later") << "plain.pt" << good << QStringList{"--set", "2:seq=5"}
                                     << "sequence length 5 is out of range";
     QTest::newRow("no such workload") << "model.onnx" << good << none << "whose name ends in .pt";

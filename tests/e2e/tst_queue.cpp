@@ -13,12 +13,6 @@
 // ends lie some 10 us beside the ledger's, and further where a thread loses its core between the
 // two: that may be in any step of a busy machine, and lengthens the sum over the run, but not the
 // median step.
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
-#include <cmath>
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
@@ -27,10 +21,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::Ledger;
-using highwater::test::runHighwater;
-using highwater::test::Span;
+using namespace highwater::test;
 
 namespace {
 

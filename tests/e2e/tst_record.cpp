@@ -1,13 +1,6 @@
 // `highwater record` and `highwater report` with the real worker on the simulated device.
 #include <signal.h>
 
-#include <QDir>
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "analysis/live_store.h"
 #include "core/clock.h"
 #include "core/exit_codes.h"
@@ -17,12 +10,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::isGone;
-using highwater::test::jsonOf;
-using highwater::test::kWaitMs;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
-using highwater::test::workerOf;
+using namespace highwater::test;
 
 class TestRecord : public QObject {
   Q_OBJECT
@@ -35,11 +23,6 @@ class TestRecord : public QObject {
   }
   [[nodiscard]] QStringList files() const {
     return QDir(folder_->path()).entryList(QDir::Files | QDir::Hidden);
-  }
-  QString write(const char* name, const QByteArray& bytes) const {
-    QFile file(path(name));
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size()) return {};
-    return file.fileName();
   }
   /// A long run some of whose steps are in the file.
   std::unique_ptr<QProcess> startLongRun() const {
@@ -205,28 +188,6 @@ class TestRecord : public QObject {
       QVERIFY2(run.err.contains(part), qPrintable(run.err));
     }
     QCOMPARE(runHighwater({"report", path("a.highwater")}).exitCode, int(kExitDone));
-  }
-
-  void refusesBadInput_data() {
-    QTest::addColumn<QByteArray>("csv");  // null: no such file
-    QTest::addColumn<QStringList>("arguments");
-    QByteArray oneClass = "text,label\n";
-    for (int i = 0; i < 50; ++i) oneClass += "some text " + QByteArray::number(i) + ",needs_docs\n";
-    QTest::newRow("one class only") << oneClass << QStringList();
-    QTest::newRow("past the position table") << QByteArray() << QStringList{"--seq", "100000"};
-  }
-  void refusesBadInput() {
-    QFETCH(QByteArray, csv);
-    QFETCH(QStringList, arguments);
-    QStringList line = {"record", "--device", "sim", "--steps", "5", "-o", path("a.highwater")};
-    if (arguments.isEmpty()) line << "--data" << path("data.csv");
-    if (!csv.isNull()) QVERIFY(!write("data.csv", csv).isEmpty());
-    const Outcome run = runHighwater(line + arguments);
-    QVERIFY2(run.exitCode == kExitUsage || run.exitCode == kExitFailed, qPrintable(run.err));
-    QVERIFY2(run.err.startsWith("highwater: "), qPrintable(run.err));
-    const QString named = arguments.isEmpty() ? QString("data.csv") : arguments[0];
-    QVERIFY2(run.err.contains(named), qPrintable(run.err));
-    QVERIFY2(!files().contains("a.highwater"), qPrintable(files().join(u' ')));
   }
 };
 

@@ -1,11 +1,6 @@
 // The report on real recordings from the simulated device: the path of a step, and what steps leave
 // in memory, compared with the device's ledger.
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QVersionNumber>
-#include <algorithm>
 
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
@@ -14,9 +9,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::Ledger;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -74,16 +67,6 @@ class TestReportOfRuns : public QObject {
                             "cpu: aten::multi_margin_loss_backward \u2192 mps"));
     const QString evidence = firstFinding(report, "fallback")["evidence"].toString();
     QVERIFY2(evidence.contains("; 7 device switches a step (1 planned"), qPrintable(evidence));
-  }
-
-  void logsAfterDeviceWorkAreSwitchesOfTheirOwn() {
-    // Between the loss's read and that of the predictions argmax runs on the device: seen with ops.
-    const QJsonObject monitor = reportOf("chatty-logging");
-    QCOMPARE(monitor["device_path"]["changes_p50"].toDouble(), 2.0);
-    const QJsonObject ops = reportOf("chatty-logging", {"--level", "ops"});
-    QCOMPARE(ops["device_path"]["changes_p50"].toDouble(), 3.0);
-    // The batch's move; a loss that is read in each step is not planned.
-    QCOMPARE(ops["device_path"]["deliberate_p50"].toDouble(), 1.0);
   }
 
   void growthIsTheLedgers() {

@@ -1,13 +1,8 @@
 // `highwater record --on-abort restart` with real workers that are killed.
 #include <signal.h>
 
-#include <QDir>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "analysis/live_store.h"
 #include "core/exit_codes.h"
-#include "e2e/held_worker.h"
 #include "run/abort_recovery.h"
 #include "run/recording_loader.h"
 #include "support/processes.h"
@@ -15,10 +10,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
-using highwater::test::workerOf;
+using namespace highwater::test;
 
 namespace {
 
@@ -107,73 +99,6 @@ class TestRestart : public QObject {
     QVERIFY(QDir(folder.path()).entryList(QDir::Files).size() == 2);
   }
 
-  void startsAgainAfterAKillAtTheStart() {
-    const test::HeldWorker worker;
-    const QTemporaryDir folder;
-    const QString first = folder.filePath("run.highwater");
-    const QString second = folder.filePath("run-2.highwater");
-    QProcess program;
-    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
-    startRestarting(program, first);
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 10, kWaitMs);
-    QVERIFY(worker.hold());
-    QVERIFY(killProcess(workerOf(program.processId())));
-    for (int i = 1; i <= 3; ++i) {
-      const qint64 held = worker.takeHeld();
-      QVERIFY(held > 0);
-      if (i == 3) QVERIFY(worker.release());
-      QVERIFY(killProcess(held));
-    }
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(second) >= 5, kWaitMs);
-    QVERIFY(killProcess(program.processId(), SIGINT));
-    QVERIFY(program.waitForFinished(kWaitMs));
-    const QString errors = QString::fromUtf8(program.readAllStandardError());
-    const auto continued = read(second);
-    QVERIFY(continued);
-    // Three kills of workers that did not train cost neither the checkpoint nor half of the batch.
-    QCOMPARE(continued->run()->knobs.batchSize, 6u);
-    const std::uint32_t from = continued->steps().records.front().step() - 1;
-    QVERIFY(from >= 1);
-    QVERIFY2(errors.contains(QString("the new worker was killed by signal 9 (SIGKILL) before it "
-                                     "began a step; continuing from step %1 once more")
-                                 .arg(from)),
-             qPrintable(errors));
-    QVERIFY(hasMarker(*continued, QString("continued from step %1 of run.highwater").arg(from)));
-    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 2);
-  }
-
-  void endsWhereNoWorkerStarts() {
-    const test::HeldWorker worker;
-    const QTemporaryDir folder;
-    const QString first = folder.filePath("run.highwater");
-    QProcess program;
-    program.setProcessEnvironment(test::environmentWith({"HIGHWATER_WORKER=" + worker.program()}));
-    startRestarting(program, first);
-    QTRY_VERIFY_WITH_TIMEOUT(stepsIn(first) >= 3, kWaitMs);
-    QVERIFY(worker.hold());
-    QVERIFY(killProcess(workerOf(program.processId())));
-    for (int i = 0; i < run::AbortRecovery::kMostStarts; ++i) {
-      const qint64 held = worker.takeHeld();
-      QVERIFY(held > 0);
-      QVERIFY(killProcess(held));
-    }
-    QVERIFY(program.waitForFinished(kWaitMs));
-    QCOMPARE(program.exitCode(), int(kExitEndedEarly));
-    const QString errors = QString::fromUtf8(program.readAllStandardError());
-    QVERIFY2(errors.contains("not continued: 5 new workers in a row were killed before they began"),
-             qPrintable(errors));
-    QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList{"run.highwater"});
-  }
-
-  void endsUnlessAsked() {
-    const QTemporaryDir folder;
-    const Outcome run = runHighwater(
-        record(folder.filePath("run.highwater"), {"--steps", "400", "--sim-crash-at", "2000"}));
-    QCOMPARE(run.exitCode, int(kExitEndedEarly));
-    QVERIFY(!run.err.contains("continu"));
-    QCOMPARE(QDir(folder.path()).entryList(QDir::Files).size(), 1);
-  }
-
   void warnsOfALiftedLimit() {
     const QTemporaryDir folder;
     const auto warns = [&](const QString& ratio, const char* name) {
@@ -202,15 +127,6 @@ class TestRestart : public QObject {
         {"record", "--device", "cpu", "--steps", "1", "-o", folder.filePath("e.highwater")},
         {"PYTORCH_MPS_HIGH_WATERMARK_RATIO=0"});
     QVERIFY2(onCpu.exitCode == kExitDone && !onCpu.err.contains("lifts"), qPrintable(onCpu.err));
-  }
-
-  void refusesOtherWords() {
-    const Outcome word = runHighwater({"record", "--on-abort", "retry"});
-    QCOMPARE(word.exitCode, int(kExitUsage));
-    QVERIFY2(word.err.contains("--on-abort"), qPrintable(word.err));
-    const Outcome number = runHighwater({"record", "--checkpoint-every", "-1"});
-    QCOMPARE(number.exitCode, int(kExitUsage));
-    QVERIFY2(number.err.contains("--checkpoint-every"), qPrintable(number.err));
   }
 };
 

@@ -8,14 +8,10 @@
 #include <QLabel>
 #include <QMessageBox>
 #include <QPushButton>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
-#include <cmath>
 
 #include "core/sim_knobs.h"
 #include "e2e/hands.h"
-#include "e2e/held_worker.h"
 #include "e2e/runs.h"
 #include "run/recording_loader.h"
 #include "run/restart.h"
@@ -24,8 +20,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
-using highwater::test::workerOf;
+using namespace highwater::test;
 
 namespace {
 
@@ -216,30 +211,6 @@ class TestRestartWindow : public QObject {
     QTRY_VERIFY_WITH_TIMEOUT(hands.run().recordingPath() != first && hands.trains(3), kWaitMs);
     QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
     QVERIFY(hands.bannerText().startsWith("Continued from step "));
-  }
-
-  void offersToStartAgainAfterAKillAtTheStart() {
-    const test::HeldWorker worker;
-    auto options = restartableRun();
-    options.workerProgram = worker.program();
-    TrainingHands hands(options);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(5), kWaitMs);
-    QVERIFY(worker.hold());
-    QCOMPARE(::kill(static_cast<pid_t>(workerOf(QCoreApplication::applicationPid())), SIGKILL), 0);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.bannerButton("Continue from step"), kWaitMs);
-    const QString offered = hands.bannerButton("Continue from step")->text();
-    hands.click(hands.bannerButton("Continue from step"));
-    const qint64 held = worker.takeHeld();
-    QVERIFY(held > 0);
-    QVERIFY(worker.release());
-    QCOMPARE(::kill(static_cast<pid_t>(held), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.run().state(), test::Hands::State::kEnded, kWaitMs);
-    QTRY_VERIFY(hands.bannerButton("Continue from step"));
-    QVERIFY2(offered.startsWith(hands.bannerButton("Continue from step")->text()),
-             qPrintable(offered));
-    hands.click(hands.bannerButton("Continue from step"));
-    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(3), kWaitMs);
-    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
   }
 
   void goesBackAfterARestartThatFailed() {

@@ -1,16 +1,6 @@
 // Every scenario of resources/scenarios with the real worker on the simulated device. The report's
 // first finding is the scenario's problem, and the probe's waits and fallbacks equal those in the
 // device's ledger.
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
-#include <map>
-#include <set>
-#include <string>
-#include <vector>
 
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
@@ -22,8 +12,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -155,41 +144,6 @@ class TestScenarioFindings : public QObject {
     }
   }
 
-  void levelsFindTheSame_data() {
-    QTest::addColumn<QString>("scenario");
-    // Fallbacks, reads, and ops whose result has a size that depends on values.
-    for (const char* each : {"hidden-fallback", "chatty-logging", "shape-churn"}) {
-      QTest::newRow(each) << QString::fromUtf8(each);
-    }
-  }
-
-  /// The waits and fallbacks that only the watched ops tell (level monitor, recorded above),
-  /// against those found among all ops, and these against the ledger.
-  void levelsFindTheSame() {
-    QFETCH(QString, scenario);
-    const QString monitored = folder_.filePath(scenario + ".highwater");
-    if (!QFile::exists(monitored)) QSKIP("the scenario has not run");
-    const QString name = scenario + " ops";
-    const QString file = record(scenario, {"--level", "ops"}, name);
-    QVERIFY(!file.isEmpty());
-    analysis::LiveStore monitor, ops;
-    QVERIFY(run::loadRecording(monitored.toStdString(), monitor));
-    QVERIFY(run::loadRecording(file.toStdString(), ops));
-    const std::vector<QByteArray> expected = test::eventLines(ops);
-    const std::vector<QByteArray> found = test::eventLines(monitor);
-    QVERIFY(!expected.empty());
-    for (std::size_t i = 0; i < std::min(found.size(), expected.size()); ++i) {
-      QCOMPARE(found[i], expected[i]);
-    }
-    QCOMPARE(found.size(), expected.size());
-    const test::Account probe = test::byProbe(ops);
-    const test::Account ledger = test::byLedger(folder_.filePath(name + ".jsonl"), ops);
-    test::WaitComparison waits;
-    const QByteArray difference = waits.add(probe, ledger);
-    QVERIFY2(difference.isEmpty(),
-             (difference + "\nprobe  " + text(probe) + "\nledger " + text(ledger)).constData());
-  }
-
   void waitsAreTheLedgers() {
     if (waits_.kinds().empty()) QSKIP("no scenario has run");
     for (const auto& [kind, waits] : waits_.kinds()) {
@@ -197,12 +151,6 @@ class TestScenarioFindings : public QObject {
       qInfo("%s", line.constData());
       QVERIFY2(waits.agrees(), line.constData());
     }
-  }
-
-  void refusesAnUnknownScenario() {
-    const auto run = runHighwater({"record", "--scenario", "chatty", "-o", folder_.filePath("x")});
-    QCOMPARE(run.exitCode, int{kExitUsage});
-    QVERIFY2(run.err.contains("chatty-logging, clean, hidden-fallback"), qPrintable(run.err));
   }
 
   void keepsAnAcceptedFallback() {

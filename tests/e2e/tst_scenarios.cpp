@@ -1,17 +1,12 @@
 // Every scenario of docs/simulated-mps.md, run as it stands there: what the page promises, a user
 // gets. A scenario is a shell block with its promise in the fence: ```sh exit=3 says="out of
 // memory" matches="a regular expression"
-#include <QFile>
-#include <QProcess>
 #include <QRegularExpression>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "support/run_program.h"
 #include "support/test_program.h"
 
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 

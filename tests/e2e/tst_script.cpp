@@ -1,12 +1,6 @@
 // The user's own program under `highwater run`: it behaves as without, and its training is
 // recorded.
-#include <QFile>
-#include <QProcess>
-#include <QTemporaryDir>
-#include <QTest>
-#include <algorithm>
 #include <csignal>
-#include <map>
 
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
@@ -16,11 +10,7 @@
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::kWaitMs;
-using highwater::test::lineWith;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
-using highwater::test::runProgram;
+using namespace highwater::test;
 
 namespace {
 
@@ -93,19 +83,6 @@ class TestScript : public QObject {
         store.phases().begin(), store.phases().end(),
         [](const events::PhaseSpan& each) { return each.phase() == events::Phase::Forward; });
     QCOMPARE(inHead, 12);
-  }
-
-  void levelOpsToo() {
-    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-W", "ignore", kOwnScript});
-    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-    analysis::LiveStore store;
-    QVERIFY(run::loadRecording(recording_.toStdString(), store));
-    QVERIFY(store.ops().records.size() > 500);
-    bool found = false;
-    for (const events::OpSpan& each : store.ops().records) {
-      found |= store.modulePath(each.module_id()) == "Net.body.0";
-    }
-    QVERIFY2(found, "no op belongs to the first layer");
   }
 
   void namesModulesThatComeAndThrow() {
@@ -264,22 +241,6 @@ for step in range(10):
     QCOMPARE(process.exitCode(), SIGTERM);
   }
 
-  void keepsTheExitCode() {
-    const Outcome watched = runScript({}, {kPython, "-W", "ignore", kOwnScript, "7"});
-    QCOMPARE(watched.exitCode, 7);
-    QVERIFY(QFile::exists(recording_));
-  }
-
-  void endsByTheSameSignal() {
-    QProcess process;
-    process.start(QStringLiteral(HIGHWATER_BIN_DIR "/highwater"),
-                  {"run", "--record", recording_, "--force", "--", kPython, "-c",
-                   "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"});
-    QVERIFY(process.waitForFinished(kWaitMs));
-    QCOMPARE(process.exitStatus(), QProcess::CrashExit);
-    QCOMPARE(process.exitCode(), SIGTERM);
-  }
-
   void saysWhatItLookedFor_data() {
     QTest::addColumn<QStringList>("command");
     QTest::addColumn<QString>("words");
@@ -287,9 +248,6 @@ for step in range(10):
         "import torch; torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1); print(1)";
     QTest::newRow("no Python") << QStringList{"echo", "1"} << "no Python process";
     QTest::newRow("isolated") << QStringList{kPython, "-I", "-c", "print(1)"} << "-I, -E or -S";
-    QTest::newRow("environment ignored")
-        << QStringList{kPython, "-E", "-c", "print(1)"} << "-I, -E or -S";
-    QTest::newRow("no site") << QStringList{kPython, "-S", "-c", "print(1)"} << "-I, -E or -S";
     QTest::newRow("no torch") << QStringList{kPython, "-c", "print(1)"} << "did not import torch";
     QTest::newRow("no PyTorch") << QStringList{kPython, "-c",
                                                "import sys; sys.path.clear()\n"
@@ -355,7 +313,6 @@ for step in range(10):
     QTest::addColumn<QStringList>("arguments");
     QTest::addColumn<QString>("words");
     const QString file = folder_.filePath("other.highwater");
-    QTest::newRow("no command") << QStringList{"run", "--record", file} << "give it after --";
     QTest::newRow("no such program")
         << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
         << "no-such-python";
@@ -365,19 +322,11 @@ for step in range(10):
         << QStringList{"run", "--record", file, "absent.py"} << "no script absent.py";
     QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}
                               << "is a folder";
-    QTest::newRow("no --") << QStringList{"run", kPython, kOwnScript, "--epochs", "3"}
-                           << "put -- before the program";
     QTest::newRow("force without a recording")
         << QStringList{"run", "--force", "--", kPython, kOwnScript} << "--record";
     QTest::newRow("no such folder")
         << QStringList{"run", "--record", "/no/such/folder/a.highwater", "--", kPython, kOwnScript}
         << "/no/such/folder";
-    QTest::newRow("unknown device")
-        << QStringList{"run", "--record", file, "--device", "gpu", "--", kPython, kOwnScript}
-        << "--device";
-    QTest::newRow("unknown level")
-        << QStringList{"run", "--record", file, "--level", "all", "--", kPython, kOwnScript}
-        << "--level";
     const auto simulated = [&](const QString& option, const QString& value) {
       return QStringList{"run",  "--device", "sim", "--record",   file,
                          option, value,      "--",  "/bin/touch", file};
@@ -441,28 +390,6 @@ torch.mps.synchronize()
 )"});
     QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
     QVERIFY2(!watched.err.contains("Warning"), qPrintable(watched.err));
-  }
-
-  /// The host stops reading, and its socket is full: the training goes on, and so does what it
-  /// tells.
-  void aStoppedHostStopsNothing() {
-    const Outcome watched = runScript({"--level", "ops"}, {kPython, "-c", R"(
-import os, signal, time, torch, highwater
-model = torch.nn.Linear(8, 8).to("mps")
-optimizer = torch.optim.SGD(model.parameters(), 0.1)
-def step():
-    model(torch.ones(4, 8, device="mps")).sum().backward()
-    optimizer.step()
-step()
-os.kill(os.getppid(), signal.SIGSTOP)
-until = time.monotonic() + 3
-while time.monotonic() < until: step()
-print(highwater.knob("late", 3, min=1, max=5))
-step()
-os.kill(os.getppid(), signal.SIGCONT)
-)"});
-    QVERIFY2(watched.exitCode == 0, qPrintable(watched.err));
-    QCOMPARE(watched.out, QStringLiteral("3\n"));
   }
 
  private:

@@ -1,17 +1,10 @@
 // The report of the user's own script: evaluations, phases and lines of the script.
-#include <QJsonArray>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonOf;
-using highwater::test::lineWith;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 

@@ -8,9 +8,7 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QStandardPaths>
-#include <QTest>
 #include <csignal>
-#include <optional>
 
 #include "e2e/hands.h"
 #include "run/recording_loader.h"

@@ -1,21 +1,13 @@
 // `doctor --selftest` on the simulated device: all checks pass. If a knob changes the device's
 // behaviour, the check of that behaviour fails and the others still run.
-#include <QFile>
-#include <QJsonArray>
-#include <QJsonObject>
 #include <QSet>
-#include <QTemporaryDir>
-#include <QTest>
 
 #include "core/exit_codes.h"
 #include "e2e/runs.h"
 #include "support/test_program.h"
 
 using namespace highwater;
-using highwater::test::jsonIn;
-using highwater::test::jsonOf;
-using highwater::test::Outcome;
-using highwater::test::runHighwater;
+using namespace highwater::test;
 
 namespace {
 
@@ -107,10 +99,6 @@ class TestSelfTest : public QObject {
     };
     row("a queue that hangs", {"--sim-hang-at", "40"}, "wait-item", "fail", "hung: no answer");
     row("a process that aborts", {"--sim-crash-at", "40"}, "wait-item", "fail", "SIGABRT");
-    row("a queue that waits at each op", {"--sim-queue", "sync"}, "wait-item", "unknown",
-        "empty too soon");
-    row("memory that is refused", {"--sim-oom-at", "1"}, "counters", "fail",
-        "MPS backend out of memory");
     row("an op without its kernel", {"--sim-missing-ops", "mm"}, "dispatcher-table", "fail",
         "mm or add has no kernel");
   }
@@ -159,19 +147,6 @@ class TestSelfTest : public QObject {
       known = true;
     }
     QVERIFY2(known, "it is not known in any of the runs");
-  }
-
-  /// But for one that ends it, whose successors run in another one.
-  void oneProcessRunsTheChecks() {
-    const QString path = folder_.filePath("one.json");
-    const auto run = selfTest({"counters,system,module,call,autograd,op-inputs", "--json", path});
-    QVERIFY2(run.exitCode == kExitDone, qPrintable(run.out + run.err));
-    const QJsonObject report = jsonIn(path);
-    QVERIFY(report["complete"].toBool());
-    QCOMPARE(report["counts"]["pass"].toInt(), 6);
-    QCOMPARE(checkOf(report, "module-names")["detail"].toString(),
-             QString("a read belongs to \"encoder.layer\""));
-    QVERIFY(checkOf(report, "call-sites")["detail"].toString().contains("self_test_host.cpp:"));
   }
 
   void savesWhyNothingCanBeChecked_data() {

@@ -11,8 +11,6 @@
 #include <QSlider>
 #include <QSpinBox>
 #include <QTableView>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
 
 #include "core/clock.h"
@@ -28,10 +26,7 @@
 
 using namespace highwater;
 using events::MarkerKind;
-using highwater::test::Hands;
-using highwater::test::isGone;
-using highwater::test::kWaitMs;
-using highwater::test::workerOf;
+using namespace highwater::test;
 using models::StepModel;
 using session::LaunchOptions;
 
@@ -120,20 +115,6 @@ class TestWindow : public QObject {
   }
 
  private slots:
-  void picksAScenario() {
-    Hands hands(smallRun());
-    auto* combo = hands.find<QComboBox>("workloadCombo");
-    combo->setCurrentIndex(combo->findData(QStringLiteral("memory-growth")));
-    emit combo->activated(combo->currentIndex());
-    hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kWaitMs);
-    QCOMPARE(hands.store().run()->scenario, std::string("memory-growth"));
-    QCOMPARE(hands.store().run()->knobs.batchSize, 4u);
-    hands.trigger("stopAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.state() == Hands::State::kEnded, kWaitMs);
-    QCOMPARE(combo->currentData().toString(), QString("memory-growth"));
-  }
-
   void initTestCase() {
     QVERIFY(home_.isValid());
     test::useHome(home_);
@@ -229,27 +210,6 @@ class TestWindow : public QObject {
     QVERIFY(!fresh.banner()->isVisible());
   }
 
-  /// Ctrl+L while the worker starts is for the first steps.
-  void recordsTheOpsOfTheFirstSteps() {
-    LaunchOptions options = smallRun();
-    options.steps = 100'000;
-    Hands hands(options);
-    hands.trigger("runAction");
-    auto* record = hands.find<QAction>("recordOpsAction");
-    QVERIFY(hands.window.currentRun().state() == session::Session::State::kStarting);
-    QVERIFY(record->isEnabled());
-    hands.trigger("recordOpsAction");
-    QVERIFY(!record->isEnabled());
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 2, kWaitMs);
-    const auto levels = [&] { return markersOf(hands.store(), MarkerKind::ProbeLevel); };
-    QTRY_VERIFY_WITH_TIMEOUT(!levels().empty(), kWaitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.store().ops().empty(), kWaitMs);
-    QTRY_COMPARE_WITH_TIMEOUT(levels().size(), std::size_t(2), kWaitMs);
-    QCOMPARE(levels()[1].step() - levels()[0].step(), 20u);
-    hands.trigger("stopAction");
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.currentRun().live(), kWaitMs);
-  }
-
   void recordsOpsForAWhile() {
     LaunchOptions options = smallRun();
     options.scenario = "hidden-fallback";
@@ -341,53 +301,6 @@ class TestWindow : public QObject {
     QCOMPARE(hands.store().run()->knobs.batchSize, shownBatch);
     hands.trigger("stopAction");
     QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
-  }
-
-  void survivesTheDeathOfTheWorker() {
-    Hands hands(smallRun());
-    hands.trigger("runAction");
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 10, kWaitMs);
-    const qint64 worker = workerOf(::getpid());
-    QVERIFY(worker > 0);
-    const std::int64_t killedAtNs = unixNs();
-    QCOMPARE(::kill(static_cast<pid_t>(worker), SIGKILL), 0);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kEnded, kWaitMs);
-    QVERIFY(hands.banner()->isVisible());
-    const QString said = hands.banner()->message();
-    QVERIFY2(said.contains("killed by signal 9 (SIGKILL) in step "), qPrintable(said));
-
-    const auto path = hands.window.currentRun().recordingPath();
-    Hands fresh;
-    const auto opened = fresh.window.openRecording(path);
-    QVERIFY2(opened.ok(), opened ? "" : opened.error().message.c_str());
-    compare(fresh, hands.store());
-    QVERIFY(fresh.store().end()->reason == RunEnd::Reason::kCrashed);
-    QVERIFY(fresh.banner()->isVisible());
-    const std::int64_t lastNs =
-        fresh.store().hello()->clock.unixEpochNs + fresh.store().completeUpToNs();
-    qInfo("recorded up to %.0f ms before the kill", double(killedAtNs - lastNs) / 1e6);
-    // 250 ms on a machine that has time; this only catches a recording that lost its end.
-    QVERIFY(killedAtNs - lastNs < 20'000'000'000);
-
-    // The window is as good as before: again.
-    auto* again = hands.banner()->findChild<QToolButton*>(QStringLiteral("runAgainButton"));
-    QVERIFY(again && again->isVisible());
-    QTest::mouseClick(again, Qt::LeftButton);
-    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), Hands::State::kRunning, kWaitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(hands.steps() >= 3, kWaitMs);
-    QVERIFY2(hands.banner()->message().startsWith("Continued from step "),
-             qPrintable(hands.banner()->message()));
-    QVERIFY(hands.window.currentRun().recordingPath() != path);
-
-    // A closed window takes its worker along, at the end of a step.
-    const qint64 next = workerOf(::getpid());
-    QVERIFY(next > 0 && next != worker);
-    QVERIFY(!hands.window.close());
-    QVERIFY2(hands.banner()->message().startsWith("Stopping"),
-             qPrintable(hands.banner()->message()));
-    QTRY_VERIFY_WITH_TIMEOUT(!hands.window.isVisible(), kWaitMs);
-    QTRY_VERIFY_WITH_TIMEOUT(isGone(next), kWaitMs);
-    QVERIFY(hands.store().end()->reason == RunEnd::Reason::kStopped);
   }
 
   void offersToStopATrainingThatStandsStill() {

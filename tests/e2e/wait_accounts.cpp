@@ -113,29 +113,6 @@ Account byLedger(const QString& file, const analysis::LiveStore& store) {
   return account;
 }
 
-std::vector<QByteArray> eventLines(const analysis::LiveStore& store) {
-  std::vector<std::tuple<std::string, std::int64_t, QByteArray>> found;
-  const auto add = [&](const auto& event, std::string_view kind) {
-    const std::string thread = store.threadName(event.thread());
-    QByteArray line = QByteArray::fromStdString(thread) + " step " +
-                      QByteArray::number(event.step()) + " " +
-                      QByteArray::fromStdString(std::string(phaseName(event.phase()))) + ": " +
-                      QByteArray(kind.data(), qsizetype(kind.size())) + " " +
-                      QByteArray::fromStdString(store.name(event.op())) + " in \"" +
-                      QByteArray::fromStdString(store.modulePath(event.module_id())) + "\" at " +
-                      QByteArray::fromStdString(store.callStack(event.call_site()));
-    found.emplace_back(thread, event.begin_ns(), line.replace('\n', " < "));
-  };
-  for (const auto& each : store.fallbacks()) add(each, "fallback");
-  for (const auto& each : store.syncPoints()) {
-    add(each, std::string(syncKindKey(each.kind())) + (each.deliberate() ? " (planned)" : ""));
-  }
-  std::sort(found.begin(), found.end());
-  std::vector<QByteArray> lines;
-  for (const auto& [thread, beginNs, line] : found) lines.push_back(line);
-  return lines;
-}
-
 QByteArray text(const Account& account) {
   QByteArray line;
   for (const auto& [kind, waits] : account.waits) line += textOf(kind, waits);

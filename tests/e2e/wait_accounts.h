@@ -32,11 +32,6 @@ struct Account {
 /// time between two that have passed (tst_queue checks that it waits for none).
 [[nodiscard]] Account byLedger(const QString& file, const analysis::LiveStore& store);
 
-/// What the probe found in a run, a line for each wait and fallback with all that describes it but
-/// its times: thread, step, phase, kind, op, module and call stack. In order of time on each
-/// thread.
-[[nodiscard]] std::vector<QByteArray> eventLines(const analysis::LiveStore& store);
-
 /// A text for messages: each kind with count and ms.
 [[nodiscard]] QByteArray text(const Account& account);
 
