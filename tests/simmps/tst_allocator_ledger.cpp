@@ -1,6 +1,3 @@
-#include <QtTest>
-#include <vector>
-
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy_device.h"

@@ -3,10 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <QtTest>
 #include <future>
 #include <stdexcept>
-#include <vector>
 
 #include "support/test_program.h"
 

@@ -2,14 +2,6 @@
 
 #include <unistd.h>
 
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
-#include <QTemporaryDir>
-#include <QtTest>
-#include <thread>
-#include <vector>
-
 #include "simmps/policy_device.h"
 #include "support/file_size_limit.h"
 #include "support/test_program.h"

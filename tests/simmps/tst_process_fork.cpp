@@ -2,16 +2,9 @@
 
 #include <unistd.h>
 
-#include <QTemporaryDir>
-#include <QtTest>
-#include <atomic>
 #include <chrono>
-#include <functional>
 #include <future>
 #include <mutex>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "simmps/policy/file_ledger.h"
 #include "simmps/policy/graph_cache.h"

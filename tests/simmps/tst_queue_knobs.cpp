@@ -3,14 +3,8 @@
 #include <unistd.h>
 
 #include <QCoreApplication>
-#include <QtTest>
-#include <algorithm>
-#include <atomic>
 #include <csignal>
 #include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "simmps/policy/device_queue.h"
 #include "support/test_program.h"
@@ -163,21 +157,6 @@ class QueueKnobsTest : public QObject {
     for (const DrainEntry& drain : account.drains) {
       QVERIFY(drain.cause == DrainCause::QueueFull && drain.endNs >= drain.beginNs);
     }
-  }
-
-  void recordsLateNotices() {
-    Account account;
-    const auto event = std::make_shared<DeviceEvent>();
-    {
-      DeviceQueue queue({.lateNotices = true, .ledger = &account});
-      queue.record(event);
-      queue.wait();
-    }
-    QCOMPARE(account.events.size(), std::size_t(1));
-    QCOMPARE(account.notices.size(), std::size_t(1));
-    QCOMPARE(account.notices[0].recordedNs, account.events[0].recordedNs);
-    QCOMPARE(account.notices[0].noticedNs, event->timeNs());
-    QVERIFY(account.notices[0].noticedNs > account.events[0].passedNs);
   }
 
   void launchDelayComesBeforeEachKernel_data() {

@@ -1,9 +1,5 @@
 #include "simmps/policy/settings.h"
 
-#include <QtTest>
-#include <map>
-#include <string>
-
 #include "support/test_program.h"
 
 using namespace highwater;

@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QtTest>
-
 #include "support/run_program.h"
 #include "support/test_program.h"
 
@@ -53,11 +50,8 @@ class SimmpsDevice : public QObject {
          "missingOpIsNotImplemented"});
     add({"sizesThatDoNotFitAreRefusedAtOnce", "argumentsAreRefusedAtOnce",
          "attentionRefusesWhatTheCpuRefuses", "float64IsRefused", "mixedDevicesAreRefused",
-         "convolutionIsOnOneDevice"});
-    add({"deviceErrorsNameTheirOp"});
+         "convolutionIsOnOneDevice", "deviceErrorsNameTheirOp"});
     add({"exceptionsOfAnyTypeNameTheirOp"});
-    add({"eventsWaitForEarlierJobsOnly"}, {"HIGHWATER_SIM_LAUNCH_DELAY=300ms"});
-    add({"seedsHoldAfterAFailure"});
     add({"countersAreExact"}, {limit});
     add({"deviceStatisticsKeepPeaks"});
     add({"graphsAreInDriverOnly"}, {limit, "HIGHWATER_SIM_GRAPH_CACHE=5MiB"});
@@ -121,14 +115,6 @@ class SimmpsDevice : public QObject {
     QTest::addColumn<QString>("allowed");
     QTest::newRow("recommended") << "HIGHWATER_SIM_RECOMMENDED_MAX=many"
                                  << "16 MiB to 1024 GiB";
-    QTest::newRow("high") << "PYTORCH_MPS_HIGH_WATERMARK_RATIO=2.5"
-                          << "0.0 (no limit) to 2.0";
-    QTest::newRow("low") << "PYTORCH_MPS_LOW_WATERMARK_RATIO=1.8"
-                         << "0.0 (off) to 1.7";
-    QTest::newRow("queue") << "HIGHWATER_SIM_QUEUE=maybe"
-                           << "sync or async";
-    QTest::newRow("commit") << "HIGHWATER_SIM_COMMIT=deferred:0"
-                            << "eager, deferred, or deferred:N with N from 1 to 4096";
     QTest::newRow("ledger") << "HIGHWATER_SIM_LEDGER=/no/such/folder/ledger"
                             << "give a file in a folder that exists";
     QTest::newRow("unknown op") << "HIGHWATER_SIM_MISSING_OPS=relu,gellu"

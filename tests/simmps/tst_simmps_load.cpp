@@ -1,6 +1,3 @@
-#include <QTemporaryDir>
-#include <QtTest>
-
 #include "support/run_program.h"
 #include "support/test_program.h"
 

@@ -1,7 +1,3 @@
-#include <QFile>
-#include <QTemporaryDir>
-#include <QTest>
-
 #include "simmps/policy/heap_allocator.h"
 #include "simmps/policy/simulated_machine.h"
 #include "support/test_program.h"
@@ -208,45 +204,32 @@ class TestSimulatedMachine : public QObject {
     QVERIFY(!machine.make().read().lowPower);
   }
 
-  void thermalStatesAreChecked_data() {
-    QTest::addColumn<QString>("text");
-    QTest::newRow("no state") << "hot";
-    QTest::newRow("no time") << "s:fair";
-    QTest::newRow("no unit") << "5:fair";
-    QTest::newRow("negative") << "-5s:fair";
-    QTest::newRow("times fall") << "5s:fair,4s:serious";
-    QTest::newRow("one time twice") << "5s:fair,5s:serious";
-    QTest::newRow("nothing after a comma") << "5s:fair,";
-    QTest::newRow("two states") << "fair,serious";
-  }
-
-  void thermalStatesAreChecked() {
-    QFETCH(QString, text);
-    const auto parsed = parseThermalStates("HIGHWATER_SIM_THERMAL", text.toStdString());
-    const auto* problem = std::get_if<std::string>(&parsed);
-    QVERIFY(problem);
-    for (const char* part : {"HIGHWATER_SIM_THERMAL", "serious", "30s:serious"}) {
-      QVERIFY2(problem->find(part) != std::string::npos, problem->c_str());
-    }
-  }
-
-  void otherMemoryIsChecked_data() {
+  void scriptsAreChecked_data() {
+    QTest::addColumn<bool>("thermal");
     QTest::addColumn<QByteArray>("text");
+    for (const char* text : {"hot", "s:fair", "5:fair", "-5s:fair", "5s:fair,4s:serious",
+                             "5s:fair,5s:serious", "5s:fair,", "fair,serious"}) {
+      QTest::addRow("thermal %s", text) << true << QByteArray(text);
+    }
     for (const char* text :
          {"", "much", "-1GiB", "2GB", "nan", "5000000GiB", "0s:2GiB,", "0s:2GiB,0s:3GiB",
           "5s:2GiB,3s:1GiB", "2GiB,3GiB", "0:2GiB", "-1s:2GiB",
           "0s:", "file:", "file:/nowhere/at/all", "file:/dev/zero"}) {
-      QTest::newRow(text) << QByteArray(text);
+      QTest::addRow("memory %s", text) << false << QByteArray(text);
     }
   }
-
-  void otherMemoryIsChecked() {
+  void scriptsAreChecked() {
+    QFETCH(bool, thermal);
     QFETCH(QByteArray, text);
-    const auto parsed = parseOtherMemory("HIGHWATER_SIM_OTHER_MEMORY", text.toStdString());
-    const auto* error = std::get_if<std::string>(&parsed);
-    QVERIFY(error);
-    for (const char* part : {"HIGHWATER_SIM_OTHER_MEMORY", "GiB", "give"}) {
-      QVERIFY2(error->find(part) != std::string::npos, error->c_str());
+    const std::string name = "HIGHWATER_SIM_X", value = text.toStdString();
+    const auto states = parseThermalStates(name, value);
+    const auto memory = parseOtherMemory(name, value);
+    const auto* problem =
+        thermal ? std::get_if<std::string>(&states) : std::get_if<std::string>(&memory);
+    QVERIFY(problem);
+    for (const char* part :
+         {"HIGHWATER_SIM_X", thermal ? "serious" : "give", thermal ? "30s:serious" : "GiB"}) {
+      QVERIFY2(problem->find(part) != std::string::npos, problem->c_str());
     }
   }
 

@@ -153,25 +153,6 @@ class Children(unittest.TestCase):
             """)
         self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
-    def test_7_another_libtorch_is_refused(self):
-        # Loaded without torch.
-        ended = self.run_script("""
-            import ctypes, os
-            library = ctypes.CDLL(os.environ["HIGHWATER_SIMMPS"])
-            library.highwater_simmps_error.restype = ctypes.c_char_p
-            print(library.highwater_simmps_error().decode())
-            """)
-        self.assertIn("no libtorch is loaded in this process", ended.stdout)
-        self.assertIn("import torch before", ended.stderr)
-
-    def test_8_asked_for_mps_before(self):
-        ended = self.run_script("""
-            import os, torch
-            torch.backends.mps.is_available()
-            torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
-            """)
-        self.assertIn("load it first", ended.stderr)
-
 
 if __name__ == "__main__":
     # Before ctest's limit: says where a test hangs.

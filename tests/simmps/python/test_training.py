@@ -1,7 +1,7 @@
 """Losses on the device are bit-identical to the CPU's: same seed, same thread count, dropout on.
 
-Runs with the machine's thread count and with OMP_NUM_THREADS=1: the device's thread keeps the count that
-it started with, so a later torch.set_num_threads() would change the CPU's only.
+The device's thread keeps the thread count that it started with, so a later torch.set_num_threads() would change the
+CPU's only. check_parity and check_training run with OMP_NUM_THREADS=1, too.
 """
 import unittest
 
