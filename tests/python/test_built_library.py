@@ -3,6 +3,7 @@
 Needs HIGHWATER_SCRIPT_SOURCES, the folder of torch_part.cpp.
 """
 import os
+import shlex
 import socket
 import subprocess
 import tempfile
@@ -76,11 +77,14 @@ class BuiltLibrary(unittest.TestCase):
             with open(os.open(token, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
                 file.write(TOKEN + "\n")
             path, cache = os.path.join(folder, "socket"), os.path.join(folder, "cache")
+            compiler = os.path.join(folder, "compiler")  # which need not optimize
+            with open(os.open(compiler, os.O_WRONLY | os.O_CREAT, 0o700), "w") as file:
+                file.write(f'#!/bin/sh\nexec {shlex.join(_library.compiler())} "$@" -O0\n')
             host = Host(path)
             self.addCleanup(host.close)
             done = subprocess.run(
                 [support.PYTHON, "-c", SCRIPT, path, token], capture_output=True, text=True, timeout=600, check=False,
-                env=support.base_environment(HIGHWATER_NATIVE=native, XDG_CACHE_HOME=cache, HOME=folder,
+                env=support.base_environment(HIGHWATER_NATIVE=native, XDG_CACHE_HOME=cache, HOME=folder, CXX=compiler,
                                              PYTHONPATH=support.SOURCES))
             log = "".join(open(entry.path).read() for entry in os.scandir(os.path.join(cache, "highwater"))
                           if entry.name.endswith(".log")) if os.path.isdir(cache) else ""

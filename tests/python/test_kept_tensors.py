@@ -73,10 +73,6 @@ class KeptTensors(Recording):
             """
         self.check_names("; Log.rows['all'], a deque, got 8 tensors in 8 steps", made=made, keep="log.note(outputs)")
 
-    def test_a_dictionary_of_the_module(self):
-        self.check_names("; by_step, a dict, got 8 tensors in 8 steps", made="by_step = {}",
-                         keep="by_step[step] = outputs  # keeps")
-
     def test_what_is_bounded_is_not_accused(self):
         self.assertIsNone(self.growth_of(made="recent = collections.deque(maxlen=4)", keep="recent.append(outputs)"))
 

@@ -159,34 +159,28 @@ class Launchers(Recording):
                    UV_CACHE_DIR=os.path.join(self.folder, "uv"))
 
     def test_children_that_train(self):
-        for method in ("fork", "spawn"):
-            path = self.write("parent.py", textwrap.dedent(f"""
-                import multiprocessing, torch
-                def work():
-                    {textwrap.indent(TRAIN, ' ' * 20).strip()}
-                if __name__ == "__main__":
-                    torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
-                    child = multiprocessing.get_context("{method}").Process(target=work)
-                    child.start(); child.join()
-                    print(child.exitcode)
-                """))
-            done = self.record([PYTHON, path])
-            os.remove(self.path)
-            self.assertEqual((done.code, done.out, done.steps), (0, "0\n", 3), done.err)
+        path = self.write("parent.py", textwrap.dedent(f"""
+            import multiprocessing, torch
+            def work():
+                {textwrap.indent(TRAIN, ' ' * 16).strip()}
+            if __name__ == "__main__":
+                torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], 0.1)
+                child = multiprocessing.get_context("spawn").Process(target=work)
+                child.start(); child.join()
+                print(child.exitcode)
+            """))
+        done = self.record([PYTHON, path])
+        self.assertEqual((done.code, done.out, done.steps), (0, "0\n", 3), done.err)
 
     def test_loader_workers(self):
-        for method, workers in (("fork", 2), ("spawn", 1)):
-            path = self.write("loader.py", TRAIN.replace("\ntrain(3)\n", "\n") + textwrap.dedent(f"""
-                if __name__ == "__main__":
-                    from torch.utils.data import DataLoader
-                    loader = DataLoader(range(8), 2, num_workers={workers}, multiprocessing_context="{method}",
-                                        persistent_workers=True)
-                    for _ in loader: train(1)
-                    print("end")  # the workers live on
-                """))
-            done = self.record([PYTHON, path])
-            os.remove(self.path)
-            self.assertEqual((done.code, done.out, done.steps), (0, "end\n", 4), done.err)
+        path = self.write("loader.py", TRAIN.replace("\ntrain(3)\n", "\n") + textwrap.dedent("""
+            from torch.utils.data import DataLoader
+            loader = DataLoader(range(8), 2, num_workers=2, multiprocessing_context="fork", persistent_workers=True)
+            for _ in loader: train(1)
+            print("end")  # the workers live on
+            """))
+        done = self.record([PYTHON, path])
+        self.assertEqual((done.code, done.out, done.steps), (0, "end\n", 4), done.err)
 
 
 class Compiled(Recording):

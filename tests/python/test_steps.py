@@ -50,6 +50,35 @@ class Loop:
             self.backward()
         self.rule.optimizer_ends(optimizer)
 
+    def do(self, calls):
+        """Each word of `calls` is a call, with its argument behind a colon."""
+        for word in calls.split():
+            name, _, argument = word.partition(":")
+            number = int(argument) if argument.isdecimal() else None
+            if name == "forward":
+                self.forward(number or 8)
+            elif name == "model":
+                self.rule.forward(8, 0, 1, argument)
+            elif name == "loss":  # a loss is a module too
+                self.rule.forward(weight=-1)
+            elif name == "fetch":
+                self.rule.fetched(*([number] if number else []))
+            elif name == "fetch_to_train":
+                self.rule.fetched(number, trains=True)
+            elif name == "backward":
+                self.backward(argument.split(",") if argument else ())
+            elif name == "step":
+                self.step(argument or "sgd")
+            elif name == "closures":
+                self.step("lbfgs", closures=number)
+            elif name == "throws":  # a step that does not end
+                self.rule.optimizer_begins("sgd")
+            elif name == "clear":
+                self.rule.gradients_cleared()
+            else:
+                assert name == "close", name
+                self.rule.close()
+
     def micro_steps(self):
         return [micro for _, _, micro, _ in self.log.steps]
 
@@ -57,137 +86,74 @@ class Loop:
         return [late for _, _, _, late in self.log.steps]
 
 
+# What a loop does in an iteration, how many optimizers there are, and what its steps are: micro-steps, and which of
+# them end late. `closed`: the last one ends where the training does.
+LOOPS = {
+    "plain": ("fetch forward backward step", 1, 4, [1] * 4, []),
+    "accumulation": ("forward:2 backward " * 4 + "step", 1, 3, [4] * 3, []),
+    "GAN": ("backward step:discriminator backward step:generator", 2, 6, [1] * 6, [0, 1]),
+    "n critics: two steps an iteration": ("backward step:critic backward step:critic backward step:generator", 2, 5,
+                                          [1] * 10, None),
+    "LBFGS": ("closures:5", 1, 3, [1] * 3, []),
+    "closures beside an idle optimizer": ("closures:2", 2, 5, [1] * 5, None),
+    "closure of Lightning": ("fetch closures:1", 1, 3, [1] * 3, []),
+    "optimizers in backward": ("forward backward:a,b,c,d", 4, 3, [1] * 3, []),
+    "two optimizers on one loss": ("backward step:dense step:sparse", 2, 5, [1] * 5, None),
+    "an unused optimizer": ("backward step", 2, 5, [1] * 5, [0, 1]),
+    "no optimizer": ("forward backward", 0, 3, [1] * 3, []),
+    "a step that threw": ("backward throws backward step", 1, 1, [2], None),
+    "several losses of one call": ("forward backward loss backward step", 1, 3, [1] * 3, None),
+    "two models in one step": ("model:actor backward model:critic backward step", 1, 3, [1] * 3, None),
+    "manual optimization of two models": (
+        "forward backward " * 4 + "step:generator clear forward backward step:discriminator", 2, 3, [4] * 3, None),
+    "real and generated samples of one batch": ("fetch:8 forward backward forward backward step", 1, 3, [1] * 3, None),
+    "a batch in parts": ("fetch:32 " + "forward backward " * 4 + "step", 1, 3, [4] * 3, None),
+    "a loader that is ahead, of frames of 8 videos": ("fetch_to_train:8 forward:80 backward " * 4 + "step", 1, 3,
+                                                      [4] * 3, None),
+}
+
+
 class Steps(unittest.TestCase):
-    def test_plain(self):
+    def test_loops(self):
+        for name, (calls, alive, times, micro_steps, late) in LOOPS.items():
+            with self.subTest(name):
+                loop = Loop(alive)
+                for _ in range(times):
+                    loop.do(calls)
+                if late is None:  # how its steps end is not the question
+                    loop.rule.finish()
+                    self.assertEqual(loop.micro_steps()[-1], micro_steps[-1])
+                    self.assertEqual(len(loop.log.steps), len(micro_steps))
+                else:
+                    self.assertEqual(loop.micro_steps(), micro_steps)
+                    self.assertEqual([i for i, each in enumerate(loop.late()) if each], late)
+
+    def test_steps_are_as_large_as_their_batch(self):
         loop = Loop()
-        for _ in range(4):
-            loop.rule.fetched()
-            loop.forward()
-            loop.backward()
-            loop.step()
-        self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 4)
+        loop.do("fetch forward backward step " * 2 + "forward:2 backward forward:2 backward step")
+        self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 2 + [(2, 0, 2, False)])
         self.assertEqual(loop.log.calls[:4], ["begin 1", "end 1", "begin 2", "end 2"])
 
-    def test_accumulation(self):
-        loop = Loop()
-        for _ in range(3):
-            for _ in range(4):
-                loop.forward(2)
-                loop.backward()
-            loop.step()
-        self.assertEqual(loop.log.steps, [(2, 0, 4, False)] * 3)
-
-    def test_gan(self):
+    def test_a_late_step_begins_where_that_was_noted(self):
+        """After the step before."""
         loop = Loop(alive=2)
-        for _ in range(6):
-            loop.backward()
-            loop.step("discriminator")
-            loop.backward()
-            loop.step("generator")
-        self.assertEqual(loop.micro_steps(), [1] * 6)
-        self.assertEqual(loop.late(), [True, True, False, False, False, False])
-
-    def test_n_critic_counts_two_steps_an_iteration(self):
-        loop = Loop(alive=2)
-        for _ in range(5):
-            for _ in range(2):
-                loop.backward()
-                loop.step("critic")
-            loop.backward()
-            loop.step("generator")
-        loop.rule.finish()
-        self.assertEqual(loop.micro_steps(), [1] * 10)
-
-    def test_lbfgs(self):
-        loop = Loop()
-        for _ in range(3):
-            loop.step("lbfgs", closures=5)
-        self.assertEqual(loop.micro_steps(), [1] * 3)
-
-    def test_closures_beside_an_idle_optimizer(self):
-        loop = Loop(alive=2)
-        for _ in range(5):
-            loop.step("lbfgs", closures=2)
-        self.assertEqual(loop.micro_steps(), [1] * 5)
-        # A step that begins late begins where that was noted, after the step before.
+        loop.do("closures:2 " * 5)
         for at, call in enumerate(loop.log.calls):
             if call.startswith("begin") and call.endswith("late"):
                 self.assertEqual(loop.log.calls[at - 2:at], ["note begin", f"end {int(call.split()[1]) - 1} late"])
 
-    def test_closure_of_lightning(self):
-        loop = Loop()
-        for _ in range(3):
-            loop.rule.fetched()
-            loop.step("adam", closures=1)
-        self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 3)
-
-    def test_optimizers_in_backward(self):
-        loop = Loop(alive=4)
-        for _ in range(3):
-            loop.forward()
-            loop.backward(inside=("a", "b", "c", "d"))
-        self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 3)
-
-    def test_two_optimizers_on_one_loss(self):
-        loop = Loop(alive=2)
-        for _ in range(5):
-            loop.backward()
-            loop.step("dense")
-            loop.step("sparse")
-        self.assertEqual(loop.micro_steps(), [1] * 5)
-
-    def test_an_unused_optimizer(self):
-        loop = Loop(alive=2)
-        for _ in range(5):
-            loop.backward()
-            loop.step()
-        self.assertEqual(loop.micro_steps(), [1] * 5)
-        self.assertEqual(loop.late(), [True, True, False, False, False])
-
     def test_another_optimizer_later(self):
         loop = Loop(alive=2)
-        for _ in range(4):
-            loop.backward()
-            loop.step("head")
-        for _ in range(5):
-            loop.backward()
-            loop.step("head")
-            loop.step("body")
+        loop.do("backward step:head " * 4 + "backward step:head step:body " * 5)
         loop.rule.finish()
         self.assertEqual(loop.micro_steps(), [1] * 9)
-
-    def test_a_skipping_scaler_is_told_as_a_step(self):
-        loop = Loop()
-        for _ in range(3):
-            loop.backward()
-            loop.rule.optimizer_begins("sgd")
-            loop.rule.optimizer_ends("sgd")
-        self.assertEqual(loop.micro_steps(), [1] * 3)
-
-    def test_step_that_threw(self):
-        loop = Loop()
-        loop.backward()
-        loop.rule.optimizer_begins("sgd")
-        loop.backward()
-        loop.step()
-        self.assertEqual(loop.micro_steps(), [2])
-
-    def test_no_optimizer(self):
-        loop = Loop(alive=0)
-        for _ in range(3):
-            loop.forward()
-            loop.backward()
-        self.assertEqual(loop.log.steps, [(8, 0, 1, False)] * 3)
 
     def test_compiled_optimizer(self):
         """Its hooks are not called."""
         loop = Loop()
-        for _ in range(MOST_MICRO_STEPS + 3):
-            loop.backward()
+        loop.do("backward " * (MOST_MICRO_STEPS + 3))
         self.assertEqual(loop.micro_steps(), [MOST_MICRO_STEPS + 1, 1, 1])
-        loop.step()
-        loop.backward()
-        loop.step()
+        loop.do("step backward step")
         self.assertEqual(loop.micro_steps()[-1], 1)
 
     def test_optimizer_that_was_not_seen_before_its_step(self):
@@ -205,38 +171,21 @@ class Steps(unittest.TestCase):
 
     def test_the_scripts_own_steps(self):
         loop = Loop()
-        loop.rule.close()
-        for _ in range(3):
-            for _ in range(2):
-                loop.backward()
-                loop.step()
-            loop.rule.close()
+        loop.do("close " + "backward step backward step close " * 3)
         self.assertEqual(loop.micro_steps(), [2] * 3)
 
     def test_steps_that_only_evaluate_or_do_nothing_that_is_seen(self):
         loop = Loop()
-        loop.rule.close()
-        for _ in range(2):
-            loop.backward()
-            loop.step()
-            loop.rule.close()
+        loop.do("close " + "backward step close " * 2)
         loop.rule.evaluated("model", 32, 7, 1)
-        loop.rule.close()
-        loop.rule.close()
+        loop.do("close close")
         self.assertEqual(loop.micro_steps(), [1, 1, 0, 0])
-        self.assertEqual(loop.log.calls[-7:], ["note begin", "note begin", "begin 3 late", "end 3", "note begin",
-                                               "begin 4 late", "end 4", "note begin"][-7:])
+        self.assertEqual(loop.log.calls[-7:], ["note begin", "begin 3 late", "end 3", "note begin", "begin 4 late",
+                                               "end 4", "note begin"])
 
     def test_work_after_a_late_end_is_of_the_next_step(self):
         loop = Loop(alive=2)
-        loop.rule.fetched()
-        loop.forward(4)
-        loop.backward()
-        loop.step()
-        loop.rule.fetched()
-        loop.forward(6)
-        loop.backward()
-        loop.step()
+        loop.do("fetch forward:4 backward step fetch forward:6 backward step")
         self.assertEqual(loop.log.calls, ["begin 1", "note end", "note begin", "end 1 late", "begin 2 late",
                                           "note end"])
         loop.rule.finish()
@@ -247,81 +196,8 @@ class Steps(unittest.TestCase):
         loop.rule.forward(16, 0, 10)
         loop.rule.forward(4, 7, 100)
         loop.rule.forward(5, 7, 100)
-        loop.backward()
-        loop.step()
+        loop.do("backward step")
         self.assertEqual(loop.log.steps, [(4, 7, 1, False)])
-
-
-class MicroSteps(unittest.TestCase):
-    """Batches whose gradients a step adds up."""
-
-    def micro_steps(self, step, alive=1):
-        """Of the third of three steps, each by a call of `step` with the loop."""
-        loop = Loop(alive)
-        for _ in range(3):
-            step(loop)
-        loop.rule.finish()
-        return loop.micro_steps()[-1]
-
-    def test_several_losses_of_one_call(self):
-        def step(loop):
-            loop.forward()
-            loop.backward()
-            loop.rule.forward(weight=-1)  # a loss is a module too
-            loop.backward()
-            loop.step()
-        self.assertEqual(self.micro_steps(step), 1)
-
-    def test_two_models_in_one_step(self):
-        def step(loop):
-            for model in ("actor", "critic"):
-                loop.rule.forward(8, 0, 1, model)
-                loop.backward()
-            loop.step()
-        self.assertEqual(self.micro_steps(step), 1)
-
-    def test_manual_optimization_of_two_models(self):
-        def step(loop):
-            for _ in range(4):
-                loop.forward()
-                loop.backward()
-            loop.step("generator")
-            loop.rule.gradients_cleared()
-            loop.forward()
-            loop.backward()
-            loop.step("discriminator")
-        self.assertEqual(self.micro_steps(step, alive=2), 4)
-
-    def test_real_and_generated_samples_of_one_batch(self):
-        def step(loop):
-            loop.rule.fetched(8)
-            for _ in range(2):
-                loop.forward()
-                loop.backward()
-            loop.step()
-        self.assertEqual(self.micro_steps(step), 1)
-
-    def test_a_batch_in_parts(self):
-        def step(loop):
-            loop.rule.fetched(32)
-            for _ in range(4):
-                loop.forward()
-                loop.backward()
-            loop.step()
-        self.assertEqual(self.micro_steps(step), 4)
-
-    def test_a_loader_that_is_ahead(self):
-        def step(loop):
-            for _ in range(4):
-                loop.rule.fetched(8, trains=True)
-                loop.forward(80)  # frames of 8 videos
-                loop.backward()
-            loop.step()
-        loop = Loop()
-        loop.rule.fetched(8)
-        for _ in range(3):
-            step(loop)
-        self.assertEqual(loop.micro_steps(), [4] * 3)
 
 
 class Inference(unittest.TestCase):
@@ -362,8 +238,7 @@ class Inference(unittest.TestCase):
         loop = Loop(alive=0)
         loop.rule.evaluated("model", 32, 7, 1)
         loop.rule.evaluated("model", 32, 7, 1)
-        loop.forward()
-        loop.backward()
+        loop.do("forward backward")
         loop.rule.evaluated("model", 32, 7, 1)
         self.assertEqual(loop.rule.steps_are, "training")
         self.assertEqual(loop.log.steps, [(32, 7, 0, False)] * 2 + [(8, 0, 1, False)])
