@@ -75,9 +75,9 @@ void MainWindow::showWhatRuns() {
   } else if (!runsSample && store.ownScript()) {
     script = text(store.run()->workload);
   }
-  toolBar_->showScript(script);
   const auto& options = run_.options();
   const QString sample = text(options.trained());
+  toolBar_->showName(script.isEmpty() && run_.live() ? sample.section(u'/', -1) : script);
   actions_->run->setToolTip(
       tr("Train %1 (%2)")
           .arg(script.isEmpty() ? sample : script, views::keyText(actions_->run->shortcut())));

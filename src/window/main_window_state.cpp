@@ -81,7 +81,6 @@ void MainWindow::updateState() {
   actions_->exportPicture->setEnabled(store.hello().has_value() && !startPageShown());
   actions_->mark->setEnabled(store.run() && !startPageShown() && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
-  toolBar_->setChoosable(!live);
   showWhatRuns();
   docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
@@ -150,6 +149,7 @@ void MainWindow::showLevel() {
   }
   const bool starts = run_.live() && state == Session::State::kStarting;
   actions_->showLevel(level, changeable, training || (starts && !levelAtStart_));
+  toolBar_->setLevelShown(training || starts || actions_->run->isEnabled());
   const bool ended = !run_.live() && run_.store().run();
   toolBar_->showLevel(ended ? recordedLevels(run_.store()) : levelText(level),
                       ended ? levelText(level) : QString());

@@ -7,6 +7,7 @@
 #include <QPainter>
 #include <QSignalBlocker>
 #include <QToolButton>
+#include <utility>
 
 #include "core/run_options.h"
 #include "core/scenarios.h"
@@ -97,7 +98,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
       recording_(new RecordingIndicator(this)),
       workload_(new QComboBox(this)),
       preset_(new QComboBox(this)),
-      script_(new QLabel(this)),
+      name_(new QLabel(this)),
       search_(new views::SearchButton(this)),
       level_(new QToolButton(this)),
       levelTip_(tr("What is recorded: ops, monitor or off (%1 records every op for "
@@ -125,11 +126,10 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addGap(this, 8);
   addWidget(badge_);
   addGap(this, 12);
-  scriptParts_ = addCaption(tr("Script"));
-  script_->setObjectName(QStringLiteral("scriptName"));
-  script_->setTextFormat(Qt::PlainText);
-  script_->setProperty("kind", "title");
-  scriptParts_ << addWidget(script_);
+  name_->setObjectName(QStringLiteral("runName"));
+  name_->setTextFormat(Qt::PlainText);
+  name_->setProperty("kind", "title");
+  namePart_ = addWidget(name_);
   workloadParts_ = addCaption(tr("Workload"));
   workload_->setObjectName(QStringLiteral("workloadCombo"));
   workload_->setAccessibleName(tr("Workload"));
@@ -138,7 +138,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   addScenarios();
   workloadParts_ << addWidget(workload_);
   addGap(this, 8);
-  workloadParts_ << addCaption(tr("Preset"));
+  presetParts_ = addCaption(tr("Preset"));
   preset_->setObjectName(QStringLiteral("presetCombo"));
   preset_->setAccessibleName(tr("Preset"));
   preset_->setToolTip(tr("Size of the model. By device: base on mps, else small"));
@@ -148,7 +148,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   views::guardWheel(workload_);
   views::guardWheel(preset_);
   presetParts_ << addWidget(preset_) << addGap(this, 8);
-  addCaption(tr("Level"));
+  levelParts_ = addCaption(tr("Level"));
   level_->setObjectName(QStringLiteral("levelButton"));
   level_->setAccessibleName(tr("Recording level"));
   level_->setProperty("kind", "combo");
@@ -156,8 +156,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   level_->setMenu(actions->levelMenu);
   level_->setFixedHeight(kButton);
   level_->setFocusPolicy(Qt::TabFocus);
-  addWidget(level_);
-  addLine(this);
+  levelParts_ << addWidget(level_) << addLine(this);
   for (QAction* action : {actions->emptyCache, actions->mark}) {
     shrinking_ << addButton(action);
     inMenus_ << addWidget(shrinking_.back());
@@ -188,7 +187,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
           [this, actions] { search_->setEnabled(actions->search->isEnabled()); });
   recordingParts_ = addLine(this);
   recordingParts_ << addWidget(recording_);
-  showScript({});
+  showName({});
   connect(workload_, &QComboBox::activated, this, [this](int index) {
     const QString scenario = workload_->itemData(index).toString();
     scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
@@ -247,18 +246,18 @@ void RunToolBar::choose(const RunOptions& options) {
   preset_->setCurrentIndex(preset_->findData(preset));
 }
 
-void RunToolBar::showScript(const QString& program) {
-  script_->setText(program);
-  const bool isScript = !program.isEmpty();
-  for (QAction* part : workloadParts_) {
-    setPartVisible(part, !isScript && (captionsShown() || !captions_.contains(part)));
-  }
-  for (QAction* part : scriptParts_) {
-    setPartVisible(part, isScript && (captionsShown() || !captions_.contains(part)));
-  }
-  for (QAction* part : presetParts_) {
-    setPartVisible(part, !isScript && !compact_);
-  }
+void RunToolBar::showName(const QString& name) {
+  name_->setText(name);
+  const bool choosable = name.isEmpty();
+  const auto show = [this](const QList<QAction*>& parts, bool shown) {
+    for (QAction* part : parts) {
+      setPartVisible(part, shown && (captionsShown() || !captions_.contains(part)));
+    }
+  };
+  show({namePart_}, !choosable);
+  show(workloadParts_, choosable);
+  show(presetParts_, choosable && !compact_);
+  show(levelParts_, levelShown_);
 }
 
 void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& time) {
@@ -267,9 +266,9 @@ void RunToolBar::showRecording(RecordingIndicator::Kind kind, const QString& tim
   showRecordingParts();
 }
 
-void RunToolBar::setChoosable(bool choosable) {
-  workload_->setEnabled(choosable);
-  preset_->setEnabled(choosable);
+void RunToolBar::setLevelShown(bool shown) {
+  if (shown == std::exchange(levelShown_, shown)) return;
+  showName(name_->text());
 }
 
 void RunToolBar::showLevel(const QString& level, const QString& next) {
@@ -289,8 +288,7 @@ void RunToolBar::showLevel(const QString& level, const QString& next) {
 void RunToolBar::setSmall(bool small) {
   small_ = small;
   captionsPart_.shown = true;
-  for (QAction* caption : captions_) setPartVisible(caption, !small);
-  showScript(script_->text());
+  showName(name_->text());
   fitSearch();
   for (QToolButton* button : shrinking_) {
     button->setToolButtonStyle(small ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
@@ -309,7 +307,7 @@ void RunToolBar::setCompact(bool compact) {
   for (QToolButton* button : runButtons_) {
     button->setToolButtonStyle(compact ? Qt::ToolButtonIconOnly : Qt::ToolButtonTextBesideIcon);
   }
-  showScript(script_->text());
+  showName(name_->text());
   showRecordingParts();
   fitSearch();
 }
@@ -345,10 +343,7 @@ void RunToolBar::fitParts() {
   }
   // The captions go last and come back first.
   const auto fitCaptions = [this] {
-    giveWay(captionsPart_, [this](bool shown) {
-      for (QAction* caption : captions_) setPartVisible(caption, shown);
-      showScript(script_->text());
-    });
+    giveWay(captionsPart_, [this](bool) { showName(name_->text()); });
   };
   if (!captionsPart_.shown) fitCaptions();
   if (captionsPart_.shown) {

@@ -61,10 +61,11 @@ class RunToolBar final : public QToolBar {
   /// or unknown, the workload; and the preset, where empty means "by device". A workload or preset
   /// that is not in its list is added.
   void choose(const RunOptions& options);
-  /// Shows the user's own program in place of workload and preset; empty shows those again.
-  void showScript(const QString& program);
-  /// Enables or disables the choice of workload and preset.
-  void setChoosable(bool choosable);
+  /// Shows the name of what runs, or of the user's own program, in place of workload and preset;
+  /// empty: these are shown, so that the user can choose.
+  void showName(const QString& name);
+  /// Shows the level, where it can be chosen.
+  void setLevelShown(bool shown);
   /// Shows how much the probe records. For a run that has ended `level` lists the levels that it
   /// was recorded at, and `next` is the level of the next run; during a run `next` is empty.
   void showLevel(const QString& level, const QString& next);
@@ -110,14 +111,15 @@ class RunToolBar final : public QToolBar {
   RecordingIndicator* recording_;
   QComboBox* workload_;
   QComboBox* preset_;
-  QLabel* script_;
+  QLabel* name_;
   views::SearchButton* search_;
   bool small_ = false, compact_ = false;
   RecordingIndicator::Kind recordingKind_ = RecordingIndicator::Kind::kNone;
   QToolButton* level_;
   const QString levelTip_;
-  QList<QAction*> captions_, recordingParts_, workloadParts_, scriptParts_;
-  QList<QAction*> presetParts_;
+  QList<QAction*> captions_, recordingParts_, workloadParts_, presetParts_, levelParts_;
+  QAction* namePart_ = nullptr;
+  bool levelShown_ = true;
   QList<QToolButton*> shrinking_, runButtons_, viewButtons_, firstToShrink_;
   QList<QAction*> inMenus_;
   Part labels_, captionsPart_, menuParts_;

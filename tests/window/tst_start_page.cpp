@@ -401,7 +401,7 @@ class TestStartPage : public QObject {
     QCOMPARE(selected(), QString("clean"));
     // A script that is named is what runs, until a sample is selected.
     child<QLineEdit>(window, "scriptField")->setText("/nowhere/train.py");
-    auto* script = child<QLabel>(window, "scriptName");
+    auto* script = child<QLabel>(window, "runName");
     QTRY_COMPARE(script->text(), QString("train.py"));
     QVERIFY(script->isVisible() && !workload->isVisible());
     QCOMPARE(selected(), QString());
@@ -412,6 +412,11 @@ class TestStartPage : public QObject {
     QVERIFY(window.currentRun().live());
     QTRY_VERIFY(window.currentRun().store().run().has_value());
     QVERIFY(!window.currentRun().script());
+    // What runs has a name, and is not chosen again before it has ended.
+    QVERIFY(!workload->isVisible() && !child<QComboBox>(window, "presetCombo")->isVisible());
+    QVERIFY(script->isVisible());
+    QVERIFY(!script->text().isEmpty());
+    QVERIFY(child<QToolButton>(window, "levelButton")->isVisible());
     window.closeAtOnce();
   }
 
