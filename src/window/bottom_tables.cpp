@@ -99,7 +99,6 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   makeFallbackPage();
   addCsvLink(tabsTitle_, "copyCsvButton");
   addCsvLink(syncTitle_, "copySyncCsvButton");
-  addPage(fallbackPage_, tr("Fallbacks"));
   addPage(opsTable_, tr("Ops"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
@@ -144,6 +143,7 @@ EventTable* BottomTables::makeOpTable(OpTotalsModel* model, Lane lane, const cha
 
 void BottomTables::makeFallbackPage() {
   fallbackPage_ = new QWidget(tabsDock_);
+  fallbackPage_->hide();
   auto* column = new QVBoxLayout(fallbackPage_);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(0);
@@ -375,18 +375,26 @@ void BottomTables::showSearch(bool shown) {
   }
 }
 
-void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown) {
-  const int index = pages_->indexOf(page);
-  if (shown && index < 0) {
-    addPage(page, title);
-  } else if (!shown && index >= 0) {
-    const bool current = pages_->currentIndex() == index;
-    tabs_->removeTab(index);
+void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown, int index) {
+  const int before = pages_->indexOf(page);
+  if (shown && before < 0) {
+    addPage(page, title, index);
+  } else if (!shown && before >= 0) {
+    const bool current = pages_->currentIndex() == before;
+    tabs_->removeTab(before);
     pages_->removeWidget(page);
     page->hide();
     if (current) tabs_->setCurrentIndex(0);
     pages_->setCurrentIndex(tabs_->currentIndex());
   }
+}
+
+void BottomTables::showFallbacks(bool any) {
+  const bool appear = any && pages_->indexOf(fallbackPage_) < 0;
+  const QWidget* current = pages_->currentWidget();
+  showExtraPage(fallbackPage_, tr("Fallbacks"), any, 0);
+  const bool reads = current != opsTable_ && current != stepTable_;
+  if (appear && !userChose_ && !reads) tabs_->setCurrentIndex(0);
 }
 
 void BottomTables::bringToFront(QWidget* page) {
@@ -475,16 +483,16 @@ void BottomTables::setSmall(bool small) {
     return;
   }
   small_ = small;
-  const int current = tabs_->currentIndex();
+  QWidget* current = pages_->currentWidget();
   if (small) {
-    addPage(syncTable_, tr("Sync points"), 1);
+    addPage(syncTable_, tr("Sync points"), pages_->indexOf(fallbackPage_) + 1);
   } else {
     const QSignalBlocker quiet(tabs_);
     tabs_->removeTab(pages_->indexOf(syncTable_));
     syncDock_->setWidget(syncTable_);
     syncTable_->show();
   }
-  tabs_->setCurrentIndex(current > 0 ? current + (small ? 1 : -1) : 0);
+  tabs_->setCurrentIndex(std::max(pages_->indexOf(current), 0));
   pages_->setCurrentIndex(tabs_->currentIndex());
   syncDock_->setVisible(!small);
   refreshIssueLink();
@@ -504,9 +512,7 @@ void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
   worst_ = worst;
   if (userChose_) return;
   QList<EventTable*> tables{fallbackTable_, opsTable_, stepTable_};
-  if (small_) {
-    tables.insert(1, syncTable_);
-  }
+  if (small_) tables.insert(1, syncTable_);
   if (worst == Lane::kFallbacks) {
     tables.prepend(fallbackTable_);
   } else if (worst == Lane::kSyncPoints && small_) {
@@ -572,10 +578,8 @@ void BottomTables::showOps() {
 void BottomTables::refresh(const analysis::RunSummary& summary) {
   const bool cpu = !store_->hasMemoryCounters(), ended = store_->end().has_value();
   const bool range = axis_->selection().has_value();
-  fallbackTable_->setEmptyText(cpu     ? tr("On the CPU no op falls back")
-                               : range ? tr("No CPU fallbacks in the selection")
-                               : ended ? tr("No op fell back to the CPU")
-                                       : tr("No CPU fallbacks so far"));
+  showFallbacks(!store_->fallbacks().empty());
+  fallbackTable_->setEmptyText(tr("No CPU fallbacks in the selection"));
   syncTable_->setEmptyText(cpu     ? tr("On the CPU there is no device to wait for")
                            : range ? tr("The host did not wait for the device in the selection")
                            : ended ? tr("The host did not wait for the device")
@@ -609,7 +613,9 @@ void BottomTables::refreshTitles(std::size_t fallbacks, std::size_t syncs) {
   const auto counted = [](const QString& name, std::size_t count) {
     return count > 0 ? QStringLiteral("%1  %2").arg(name).arg(count) : name;
   };
-  tabs_->setTabText(pageOf(fallbackTable_), counted(tr("Fallbacks"), fallbacks));
+  if (const int page = pages_->indexOf(fallbackPage_); page >= 0) {
+    tabs_->setTabText(page, counted(tr("Fallbacks"), fallbacks));
+  }
   refreshOpsTitle();
   if (small_) {
     tabs_->setTabText(pages_->indexOf(syncTable_), counted(tr("Sync points"), syncs));

@@ -66,8 +66,9 @@ class BottomTables final : public QObject {
   void addSearch(models::SearchModel* search);
   /// Shows that page as the last tab and switches to it, or removes it.
   void showSearch(bool shown);
-  /// Shows a page that not every run has as the last tab, or removes it. `page` is not owned.
-  void showExtraPage(QWidget* page, const QString& title, bool shown);
+  /// Shows a page that not every run has, at the place `index` or as the last tab, or removes it.
+  /// `page` is not owned.
+  void showExtraPage(QWidget* page, const QString& title, bool shown, int index = -1);
   /// Switches to a page that is shown.
   void bringToFront(QWidget* page);
   /// Shows the log with a line of it, a row of log(), selected.
@@ -122,6 +123,9 @@ class BottomTables final : public QObject {
   /// Shows the table that has the row of the picked event, unless the log, the search or the
   /// comparison is being read.
   void showPickedTable();
+  /// Shows the table of fallbacks, at first in front where the user reads nothing else; or removes
+  /// it.
+  void showFallbacks(bool any);
   void markHit();
   void refreshSearchTitle();
 

@@ -22,6 +22,7 @@ using namespace highwater::views;
 using analysis::LiveStore;
 using test::PaneBench;
 using test::render;
+using test::TimelineBench;
 
 namespace {
 
@@ -124,6 +125,28 @@ class TestPanes : public QObject {
       vermillion += countIn(image, middle(3) + dx, Theme::dark().vermillion, 26);
     }
     QVERIFY(vermillion > 0);
+  }
+
+  void aLaneWithoutEventsHasNoRow() {
+    TimelineBench bench;
+    const auto lanes = [&bench] {
+      std::vector<Lane> all;
+      for (const LaneRow& row : bench.pane.rows().rows) all.push_back(row.lane);
+      return all;
+    };
+    QCOMPARE(lanes(), (std::vector{Lane::kSteps, Lane::kPhases, Lane::kDevice}));
+    bench.feed({.steps = 10,
+                .doubleBatchAtStep = 0,
+                .emptyCacheAtStep = 0,
+                .fallbackEvery = 0,
+                .evaluateEvery = 0});
+    QCOMPARE(lanes(), (std::vector{Lane::kSteps, Lane::kPhases, Lane::kDevice, Lane::kSyncPoints}));
+    const int before = bench.pane.height();
+    TimelineBench other;
+    other.feed({.steps = 40, .evaluateEvery = 0});
+    QVERIFY(other.pane.rows().of(Lane::kFallbacks).lane == Lane::kFallbacks);
+    QCOMPARE(other.pane.rows().rows.back().lane, Lane::kMarkers);
+    QVERIFY(other.pane.height() > before);
   }
 
   void lanesDrawTheirKinds() {

@@ -29,6 +29,8 @@ struct LaneRow {
   double top = 0;
   double height = 0;
   OpLane ops = {};  ///< only for Lane::kOps
+
+  [[nodiscard]] bool operator==(const LaneRow&) const = default;
 };
 
 /// The name of a row in the gutter. A long text is elided in the middle: the names of threads

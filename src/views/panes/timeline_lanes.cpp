@@ -49,7 +49,8 @@ std::vector<OpLane> opLanes(const analysis::OpColumns& ops, int most) {
   return lanes;
 }
 
-LaneRows LaneRows::from(double top, bool small, const std::vector<OpLane>& ops, bool named) {
+LaneRows LaneRows::from(double top, bool small, const analysis::LiveStore& store,
+                        const std::vector<OpLane>& ops) {
   LaneRows rows;
   const auto add = [&](Lane lane, const OpLane& opLane = {}) {
     rows.rows.push_back({lane, top, laneKind(lane).height(small), opLane});
@@ -57,15 +58,13 @@ LaneRows LaneRows::from(double top, bool small, const std::vector<OpLane>& ops, 
   };
   add(Lane::kSteps);
   add(Lane::kPhases);
-  if (named) {
-    add(Lane::kNamed);
-  }
-  for (const OpLane& lane : ops) {
-    add(Lane::kOps, lane);
-  }
-  for (const Lane lane : {Lane::kDevice, Lane::kSyncPoints, Lane::kFallbacks, Lane::kMarkers}) {
-    add(lane);
-  }
+  const auto addIfAny = [&](Lane lane) {
+    if (laneKind(lane).exists(store, 0)) add(lane);
+  };
+  addIfAny(Lane::kNamed);
+  for (const OpLane& lane : ops) add(Lane::kOps, lane);
+  add(Lane::kDevice);
+  for (const Lane lane : {Lane::kSyncPoints, Lane::kFallbacks, Lane::kMarkers}) addIfAny(lane);
   return rows;
 }
 

@@ -17,11 +17,11 @@ struct LaneRows {
   using Row = LaneRow;
   std::vector<LaneRow> rows;
 
-  /// Places the rows below each other, from the pixel `top` on, with a row for each of `ops`, and
-  /// one for evaluations and named phases if `named`. `small` is the layout for small windows: see
-  /// PaneStack::setSmall().
-  [[nodiscard]] static LaneRows from(double top, bool small, const std::vector<OpLane>& ops = {},
-                                     bool named = false);
+  /// Places the rows below each other, from the pixel `top` on: steps, phases and device, a row for
+  /// each of `ops`, and each other lane that has events in `store`. `small` is the layout for small
+  /// windows: see PaneStack::setSmall().
+  [[nodiscard]] static LaneRows from(double top, bool small, const analysis::LiveStore& store,
+                                     const std::vector<OpLane>& ops = {});
   /// Returns the row of a lane; for Lane::kOps the first one. Precondition: there is one.
   [[nodiscard]] const LaneRow& of(Lane lane) const;
   /// The lower edge of the last row in pixels. Precondition: there are rows.
@@ -47,7 +47,7 @@ class TimelineLanes final : public StorePlottable {
   void drawPicked(const LaneFrame& frame, const LaneRow& row) const;
 
   const EventFocus* focus_;
-  LaneRows rows_ = LaneRows::from(26, false);
+  LaneRows rows_;
 };
 
 }  // namespace highwater::views

@@ -37,9 +37,7 @@ TimelinePane::TimelinePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
 }
 
 void TimelinePane::refresh() {
-  if (opLanes(store_->ops(), mostOpRows_) != opLanes_ || named_ != !store_->namedSpans().empty()) {
-    layOut();
-  }
+  if (currentRows().rows != rows_.rows) layOut();
   updateOffer();
   TimePane::refresh();
 }
@@ -157,15 +155,17 @@ void TimelinePane::setMostOpRows(int most) {
 }
 
 int TimelinePane::heightWithoutOps() const {
-  return static_cast<int>(
-             LaneRows::from(measures().header, measures().small, {}, named_).bottom()) +
+  return static_cast<int>(LaneRows::from(measures().header, measures().small, *store_).bottom()) +
          1;
 }
 
+LaneRows TimelinePane::currentRows() const {
+  return LaneRows::from(measures().header, measures().small, *store_,
+                        opLanes(store_->ops(), mostOpRows_));
+}
+
 void TimelinePane::layOut() {
-  opLanes_ = opLanes(store_->ops(), mostOpRows_);
-  named_ = !store_->namedSpans().empty();
-  rows_ = LaneRows::from(measures().header, measures().small, opLanes_, named_);
+  rows_ = currentRows();
   lanes_->setRows(rows_);
   setFixedHeight(static_cast<int>(rows_.bottom()) + 1);
 }

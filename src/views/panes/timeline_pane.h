@@ -45,6 +45,7 @@ class TimelinePane final : public TimePane {
   void clicked(const QPoint& position) override;
 
  private:
+  [[nodiscard]] LaneRows currentRows() const;
   void layOut();
   /// Whether most phases in view are too short to be drawn one by one.
   [[nodiscard]] bool mergesPhases() const;
@@ -59,9 +60,7 @@ class TimelinePane final : public TimePane {
   [[nodiscard]] const LaneRow* rowAt(int y) const;
 
   LaneRows rows_;
-  std::vector<OpLane> opLanes_;
   int mostOpRows_ = 4;
-  bool named_ = false;  ///< there is a row for evaluations and named phases
   TimelineLanes* lanes_;
   QToolButton *showOps_, *offer_;
   QPointer<QAction> offered_;
