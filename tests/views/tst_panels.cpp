@@ -217,6 +217,22 @@ class TestPanels : public QObject {
     QCOMPARE(panel.knobs(), inUse);
   }
 
+  void whatIsSeldomChangedStandsBehindMore() {
+    ControlsPanel panel;
+    panel.show();
+    auto* more = panel.findChild<QToolButton*>(QStringLiteral("moreControlsButton"));
+    const char* const seldom[] = {"keepEffectiveCheck", "precisionList", "fractionSpin",
+                                  "dtypeValue",         "modelValue",    "dataValue"};
+    for (const bool shown : {false, true, false}) {
+      for (const char* name : seldom) {
+        QCOMPARE(panel.findChild<QWidget*>(QLatin1String(name))->isVisible(), shown);
+      }
+      QVERIFY(panel.findChild<QWidget*>(QStringLiteral("highWatermarkSpin"))->isVisible());
+      QCOMPARE(more->text(), shown ? QString("Less") : QString("More"));
+      QTest::mouseClick(more, Qt::LeftButton);
+    }
+  }
+
   void aFieldSaysWhatIsOnItsWay() {
     ControlsPanel panel;
     Knobs inUse = shownFor(16, 64, 5);

@@ -3,11 +3,13 @@
 #include <QApplication>
 #include <QKeyEvent>
 #include <QSignalBlocker>
+#include <QToolButton>
 #include <algorithm>
 
 #include "models/tuning_state.h"
 #include "ui_controls_panel.h"
 #include "views/panels/chosen_row.h"
+#include "views/panels/link_button.h"
 #include "views/panels/restart_controls.h"
 #include "views/panels/stop_slider.h"
 #include "views/panels/wheel_guard.h"
@@ -74,9 +76,16 @@ ControlsPanel::ControlsPanel(QWidget* parent)
   addFields();
   restart_ = new RestartControls(this);
   auto* column = static_cast<QVBoxLayout*>(layout());
-  for (int i = 0; i < column->count(); ++i) {
-    if (column->itemAt(i)->layout() == ui_->dtypeRow) column->insertWidget(i++, restart_);
-  }
+  QToolButton* more = linkButton(tr("More"), "moreControlsButton", this);
+  more->setCheckable(true);
+  ui_->moreBox->hide();
+  connect(more, &QToolButton::toggled, this, [this, more](bool shown) {
+    ui_->moreBox->setVisible(shown);
+    more->setText(shown ? tr("Less") : tr("More"));
+  });
+  const int at = column->indexOf(ui_->moreBox);
+  column->insertWidget(at, more, 0, Qt::AlignLeft);
+  column->insertWidget(at, restart_);
   for (QWidget* each : controls()) guardWheel(each);
   Knobs first;
   first.batchSize = 16;
@@ -119,7 +128,7 @@ void ControlsPanel::addFields() {
   for (const Precision each : {Precision::kFloat32, Precision::kBFloat16, Precision::kFloat16}) {
     addItem(ui_->precisionList, QString::fromStdString(std::string(precisionName(each))), each);
   }
-  addItem(ui_->policyList, tr("halve batch"), OutOfMemoryPolicy::kHalve);
+  addItem(ui_->policyList, tr("halve"), OutOfMemoryPolicy::kHalve);
   addItem(ui_->policyList, tr("retry"), OutOfMemoryPolicy::kRetry);
   addItem(ui_->policyList, tr("stop"), OutOfMemoryPolicy::kStop);
 
@@ -151,9 +160,8 @@ std::vector<QWidget*> ControlsPanel::controls() const {
 ChosenRow* ControlsPanel::addChosenRow(QWidget* control) {
   auto* row = new ChosenRow(this);
   connect(row, &ChosenRow::applied, this, &ControlsPanel::commit);
-  for (int i = 0; i < layout()->count(); ++i) {
-    auto* line = qobject_cast<QHBoxLayout*>(layout()->itemAt(i)->layout());
-    const int at = line != nullptr ? line->indexOf(control) : -1;
+  for (auto* line : findChildren<QHBoxLayout*>()) {
+    const int at = line->indexOf(control);
     if (at >= 0) line->insertWidget(at, row);
   }
   return row;
