@@ -75,6 +75,14 @@ class TestFindingsPanel : public QObject {
     findings.found = {fallback(0.3)};
     panel.showFindings(findings, true);
     QCOMPARE(textsOf(panel).first(), QString::fromStdString(findings.verdict.text));
+    // Only the first sentence is a title.
+    findings.verdict.text += " By sizes, its largest work is train.py:48.";
+    panel.showFindings(findings, true);
+    QVERIFY2(verdict->text().endsWith("of a step."), qPrintable(verdict->text()));
+    const auto* why = panel.findChild<QLabel*>(QStringLiteral("verdictDetails"));
+    QVERIFY(why->isVisibleTo(&panel));
+    QVERIFY2(why->text().startsWith("By sizes, its largest work"), qPrintable(why->text()));
+    QVERIFY(why->property("kind") != verdict->property("kind"));
     panel.showFindings({}, true);
     QVERIFY(!verdict->isVisibleTo(&panel));
   }

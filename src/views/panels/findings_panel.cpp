@@ -287,7 +287,13 @@ FindingsPanel::FindingsPanel(QWidget* parent) : QWidget(parent) {
   }
   verdict_ = plainLabel(this, "title");
   verdict_->setObjectName(QStringLiteral("verdict"));
-  all->addWidget(verdict_);
+  why_ = plainLabel(this, "quiet");
+  why_->setObjectName(QStringLiteral("verdictDetails"));
+  auto* verdict = new QVBoxLayout;
+  verdict->setSpacing(2);
+  verdict->addWidget(verdict_);
+  verdict->addWidget(why_);
+  all->addLayout(verdict);
   emptyTitle_ = plainLabel(this, "title");
   emptyTitle_->setText(tr("No findings"));
   all->addWidget(emptyTitle_);
@@ -338,8 +344,10 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
   for (std::size_t i = 0; i < count; ++i) {
     cards_[i]->showFinding(findings.found[i]);
   }
-  verdict_->setText(unbroken(text(findings.verdict.text)));
-  verdict_->setVisible(!findings.verdict.text.empty());
+  const QString verdict = text(findings.verdict.text);
+  const qsizetype first = verdict.indexOf(QStringLiteral(". ")) + 1;
+  setWrapped(verdict_, first > 0 ? verdict.left(first) : verdict);
+  setWrapped(why_, first > 0 ? verdict.mid(first + 1) : QString());
   empty_->setVisible(count == 0);
   emptyTitle_->setVisible(count == 0 && findings.steps > 0);
   emptyTitle_->setText(findings.unobserved ? tr("No findings about memory") : tr("No findings"));

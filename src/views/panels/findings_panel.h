@@ -96,7 +96,8 @@ class FindingsPanel final : public QWidget {
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
 
   QVBoxLayout *column_, *acceptedColumn_;
-  QLabel *endTitle_, *endText_, *verdict_, *emptyTitle_, *empty_, *acceptedTitle_, *changesTitle_;
+  QLabel *endTitle_, *endText_, *verdict_, *why_, *emptyTitle_, *empty_, *acceptedTitle_,
+      *changesTitle_;
   QWidget* changesBox_;
   QList<QStringList> changes_;  ///< the lines that are shown
   QWidget* acceptedBox_;
