@@ -18,10 +18,11 @@ QString shortOpName(const std::string& op) {
   return text(analysis::shortOp(op));
 }
 
-OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, QObject* parent)
+OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, bool hasBytes,
+                             QObject* parent)
     : ColumnModel(parent) {
   const auto where = [](const OpTotal& total) { return text(total.where); };
-  setColumns(Columns{
+  Columns columns{
       {.head = tr("Op"),
        .text = [](auto& total) { return shortOpName(analysis::opLabel(total.op, total.kind)); },
        .cellTip =
@@ -49,12 +50,15 @@ OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, QObjec
              return outside ? kNoValue : percentText(shareOf(total));
            },
        .number = [](auto& total) { return double(total.inStepsNs); }},
-      {.head = tr("Bytes"),
-       .tip = tr("Bytes copied to the CPU and back"),
-       .text = [](auto& total) { return text(formatBytes(total.bytes)); },
-       .number = [](auto& total) { return double(total.bytes); },
-       .exported = [](auto& total) { return qulonglong(total.bytes); }},
-  });
+  };
+  if (hasBytes) {
+    columns.push_back({.head = tr("Bytes"),
+                       .tip = tr("Bytes copied to the CPU and back"),
+                       .text = [](auto& total) { return text(formatBytes(total.bytes)); },
+                       .number = [](auto& total) { return double(total.bytes); },
+                       .exported = [](auto& total) { return qulonglong(total.bytes); }});
+  }
+  setColumns(std::move(columns));
 }
 
 void OpTotalsModel::refresh(const std::vector<OpTotal>& totals, double stepsMs) {

@@ -21,7 +21,7 @@ class OpTotalsModel : public ColumnModel<analysis::OpTotal> {
   Q_OBJECT
 
  public:
-  /// The columns of the table.
+  /// The columns of the table. Waits have no kBytes: most read a single number.
   enum Column { kOp, kWhere, kCount, kTotalMs, kShare, kBytes };
 
   /// Replaces the rows by `totals`. `stepsMs` is the summed duration of the steps in milliseconds,
@@ -36,8 +36,9 @@ class OpTotalsModel : public ColumnModel<analysis::OpTotal> {
                           std::optional<bool> planned = std::nullopt) const;
 
  protected:
-  /// `time` and `timeTip` are text and tooltip of the header of the times.
-  OpTotalsModel(const QString& time, const QString& timeTip, QObject* parent);
+  /// `time` and `timeTip` are text and tooltip of the header of the times, `hasBytes` is whether
+  /// there is a column of bytes.
+  OpTotalsModel(const QString& time, const QString& timeTip, bool hasBytes, QObject* parent);
 
  private:
   [[nodiscard]] QVariant rowData(const analysis::OpTotal& total, int role) const override;
@@ -54,7 +55,7 @@ class FallbackModel final : public OpTotalsModel {
  public:
   explicit FallbackModel(QObject* parent = nullptr)
       : OpTotalsModel(tr("Total ms"),
-                      tr("Milliseconds in the fallback, including its wait for the device"),
+                      tr("Milliseconds in the fallback, including its wait for the device"), true,
                       parent) {}
 };
 
@@ -65,7 +66,8 @@ class SyncPointModel final : public OpTotalsModel {
  public:
   explicit SyncPointModel(QObject* parent = nullptr)
       : OpTotalsModel(tr("Wait ms"),
-                      tr("Time that the host waited for the device, in milliseconds"), parent) {}
+                      tr("Time that the host waited for the device, in milliseconds"), false,
+                      parent) {}
 };
 
 }  // namespace highwater::models

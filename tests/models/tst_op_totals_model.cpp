@@ -49,6 +49,7 @@ class TestOpTotalsModel : public QObject {
     const QAbstractItemModelTester syncTester(&syncs, kFatal);
     syncs.refresh(summary.syncPoints, stepsMs(store));
     QCOMPARE(syncs.rowCount(), 3);
+    QCOMPARE(syncs.columnCount(), fallbacks.columnCount() - 1);  // no bytes
     const int nonzero =
         syncs.rowOf(QStringLiteral("aten::nonzero"), QStringLiteral("backward, encoder.layers.1"),
                     events::SyncKind::Nonzero);

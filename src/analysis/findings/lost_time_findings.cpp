@@ -120,11 +120,14 @@ struct LostTime {
 
   static std::string placeText(const LiveStore& store, const Place& place) {
     const auto& [phase, span, module, site] = place;
-    std::string text = span == kNoId ? std::string(phaseName(phase)) : store.name(span);
+    std::string text = span != kNoId                  ? store.name(span)
+                       : phase != events::Phase::None ? std::string(phaseName(phase))
+                                                      : "";
     for (const std::string& more : {store.modulePath(module), store.callSite(site)}) {
-      if (!more.empty()) text += ", " + more;
+      if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
     }
-    return text;
+    // That an event is in no phase is told only where nothing else is known.
+    return text.empty() ? std::string(phaseName(phase)) : text;
   }
 
   struct WorstPlace {
@@ -220,11 +223,14 @@ struct LostTime {
     const bool isAll = steps.size() == all;
     finding.evidence =
         std::to_string(count) + (finding.kind == FindingKind::Fallback ? " call" : " wait") +
-        (count == 1 ? " of " : "s, ") + formatMs(eachMs) + (count == 1 ? "" : " on average") +
-        ", in " + (isAll ? "all " : std::to_string(steps.size()) + " of ") + std::to_string(all) +
+        (count == 1 ? " of " : "s of ") + formatMs(eachMs) + (count == 1 ? "" : " each") + ", in " +
+        (isAll ? "all " : std::to_string(steps.size()) + " of ") + std::to_string(all) +
         " steps (" + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep) +
-        checked.withoutText() + "), most " + (finding.where.starts_with("outside") ? "" : "in ") +
-        finding.where + (bytes > 0 ? ", " + formatBytes(bytes) + " moved" : "");
+        checked.withoutText() + "), most " +
+        (finding.where == store.callSite(worst.site)    ? "at "
+         : finding.where.starts_with("outside a phase") ? ""
+                                                        : "in ") +
+        finding.where + (bytes >= kMiB ? ", " + formatBytes(bytes) + " moved" : "");
   }
 };
 

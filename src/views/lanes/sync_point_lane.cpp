@@ -25,7 +25,7 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
                 {}};
     t.details << tr("%1, %2").arg(highwater::text(syncKindName(sync.kind())),
                                   planned ? tr("planned") : tr("unplanned"));
-    if (sync.bytes() > 0) {
+    if (sync.bytes() >= kMiB) {
       t.details << highwater::text(formatBytes(sync.bytes()));
     }
     t.details << inStep(sync.step(), sync.phase());
@@ -38,8 +38,8 @@ class SyncPointLane final : public LostTimeLane<events::SyncPoint> {
     std::vector<EventFact> facts = callFacts(store, sync, tr("Wait"));
     facts.push_back({tr("Kind"), highwater::text(syncKindName(sync.kind()))});
     facts.push_back({tr("Planned"), sync.deliberate() != 0 ? tr("yes") : tr("no")});
-    facts.push_back(
-        {tr("Bytes"), sync.bytes() > 0 ? highwater::text(formatBytes(sync.bytes())) : QString()});
+    facts.push_back({tr("Bytes"), sync.bytes() >= kMiB ? highwater::text(formatBytes(sync.bytes()))
+                                                       : QString()});
     facts.push_back({tr("Call site"), highwater::text(store.callStack(sync.call_site()))});
     return facts;
   }
