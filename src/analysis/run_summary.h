@@ -64,7 +64,10 @@ struct RunSummary {
   double stepMsP50 = 0;  ///< percentiles by nearest rank; 0 without steps
   double stepMsP95 = 0;
   double stepMsMean = 0;  ///< of the steps and the time that tokensPerS counts
-  double stepsMs = 0;     ///< sum of the steps' durations
+  /// Whether the mean says what the median does not: the host queues steps ahead, so that most are
+  /// short, and some wait for all of them.
+  [[nodiscard]] bool meanTells() const { return stepMsMean > 1.5 * stepMsP50; }
+  double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
   /// Tokens of the steps over their host time, without the run's first step, which compiles and
   /// allocates, and with the wait for the device that follows the last one: see rateLeavesOutFirst

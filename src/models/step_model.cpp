@@ -49,11 +49,7 @@ StepModel::StepModel(const analysis::LiveStore* store, QObject* parent)
              return std::isnan(step.loss()) ? kInfinity : double(step.loss());
            }},
       {.head = tr("Peak current"),
-       .text =
-           [](auto& step) {
-             return text(formatBytes(step.peak_current_bytes())) +
-                    (step.peak_current_exact() ? QString() : tr(" sampled"));
-           },
+       .text = [](auto& step) { return text(formatBytes(step.peak_current_bytes())); },
        .number = [](auto& step) { return double(step.peak_current_bytes()); },
        .cellTip =
            [](auto& step) {

@@ -50,8 +50,7 @@ bool tellsMore(const MemoryAccount& account) {
 
 std::string peakText(const char* name, const CounterChange& counter) {
   if (counter.peak == 0) return std::string(name) + " not read";
-  return std::string(name) + ' ' + formatBytes(counter.peak) +
-         (counter.exact ? " (exact)" : " (sampled)");
+  return std::string(name) + ' ' + formatBytes(counter.peak);
 }
 
 std::string changeText(const CounterChange& counter) {

@@ -40,18 +40,13 @@ constexpr std::uint64_t kMuchHiddenBytes = 256U << 20;
 // Widths of columns, in code points.
 constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 
-/// The mean time of a step is told beside its median from so many times as long on.
-constexpr double kMuchLonger = 1.5;
-
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
   const bool iterates = store.run() && store.run()->stepsAre == StepsAre::kIterations;
-  // Where the host queues steps ahead, most are short, and some wait for all of them.
-  const bool meansMore = s.stepMsMean > kMuchLonger * s.stepMsP50;
   const std::string line = std::to_string(s.steps) +
                            (iterates ? " iterations (calls of the model; nothing trained)" : "") +
                            ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95) +
-                           (meansMore ? ", mean " + formatMs(s.stepMsMean) : "");
+                           (s.meanTells() ? ", mean " + formatMs(s.stepMsMean) : "");
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +
@@ -74,9 +69,8 @@ std::string lossLine(const RunSummary& s) {
 std::string memoryLine(const LiveStore& store, const RunSummary& s) {
   if (!s.memoryCounted)
     return store.hasMemoryCounters() ? "not measured" : "not measured, the CPU has no counters";
-  std::string line = "current peak " + formatBytes(s.currentPeakBytes) +
-                     (s.currentPeakExact ? " (exact)" : " (sampled)") + ", driver peak " +
-                     formatBytes(s.driverPeakBytes) + " (sampled)";
+  std::string line = "current peak " + formatBytes(s.currentPeakBytes) + ", driver peak " +
+                     formatBytes(s.driverPeakBytes);
   if (s.recommendedBytes > 0) {
     const double share =
         100.0 * static_cast<double>(s.driverPeakBytes) / static_cast<double>(s.recommendedBytes);
@@ -145,7 +139,7 @@ std::string systemLine(const LiveStore& store, const RunSummary& run, bool full)
   const auto add = [&line](const std::string& part) { line += (line.empty() ? "" : ", ") + part; };
   const bool hides = s.footprintPeakBytes.value_or(0) > run.driverPeakBytes + kMuchHiddenBytes;
   if (s.footprintPeakBytes && (full || hides))
-    add("footprint peak " + formatBytes(*s.footprintPeakBytes) + " (sampled)");
+    add("footprint peak " + formatBytes(*s.footprintPeakBytes));
   if (s.swapUsedPeakBytes.value_or(0) > 0) add("swap up to " + formatBytes(*s.swapUsedPeakBytes));
   if (const std::string traffic = swapTraffic(machine); !traffic.empty()) add(traffic);
   const events::Pressure highest = s.highestPressure();
@@ -228,8 +222,7 @@ void addOutsideLine(TextTable& head, const LiveStore& store, const RunSummary& s
 std::string endLine(const LiveStore& store, const RecordingCondition& condition) {
   if (!store.end() && condition.beingWritten) return "not yet: the recording is being written";
   if (!store.end() && !condition.damage.empty()) return "unknown: the recording is damaged";
-  if (!store.end())
-    return "unknown: the recording ends without saying so, and later steps may be missing";
+  if (!store.end()) return "killed or crashed: no end was written, and later steps may be missing";
   return std::string(runEndKey(store.end()->reason)) + ": " + plainText(store.end()->message);
 }
 
@@ -243,12 +236,17 @@ std::string siteText(const CallSiteParts& site) {
 /// Waits, or fallbacks, by line: the longest kMostLines, then how many more there are.
 std::string lineSection(const std::string& title, const std::vector<LineTotal>& totals,
                         std::size_t width) {
-  TextTable table(
-      {Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft, Align::kLeft});
+  // Most waits read a single number.
+  const bool hasBytes = !totals.empty() && totals.front().kind == events::SyncKind::None;
+  std::vector<Align> columns{Align::kLeft, Align::kRight, Align::kRight, Align::kLeft,
+                             Align::kLeft};
+  if (hasBytes) columns.insert(columns.begin() + 3, Align::kRight);
+  const std::size_t place = columns.size() - 2;
+  TextTable table(columns);
   table.limit(0, opColumn(width));
-  table.foldFrom(4);
-  table.limit(4, kWidestPlace);
-  table.limit(5, kWidestSite);
+  table.foldFrom(place);
+  table.limit(place, kWidestPlace);
+  table.limit(place + 1, kWidestSite);
   std::size_t more = 0;
   std::int64_t moreNs = 0;
   for (const LineTotal& each : totals) {
@@ -263,9 +261,13 @@ std::string lineSection(const std::string& title, const std::vector<LineTotal>& 
     if (each.kind != events::SyncKind::None && !told)
       what += ", " + std::string(syncKindName(each.kind));
     if (each.deliberate) what += ", planned";
-    table.add({plainText(analysis::opLabel(each.op, each.kind)),
-               std::to_string(each.count) + "\u00d7", formatDuration(each.totalNs),
-               formatBytes(each.bytes), plainText(what), plainText(siteText(each.site))});
+    std::vector<std::string> cells{plainText(analysis::opLabel(each.op, each.kind)),
+                                   std::to_string(each.count) + "\u00d7",
+                                   formatDuration(each.totalNs)};
+    if (hasBytes) cells.push_back(formatBytes(each.bytes));
+    cells.push_back(plainText(what));
+    cells.push_back(plainText(siteText(each.site)));
+    table.add(std::move(cells));
   }
   std::string all = section(title, table, width);
   if (more > 0) {

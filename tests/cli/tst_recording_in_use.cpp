@@ -86,7 +86,7 @@ class TestRecordingInUse : public QObject {
     QVERIFY(report["being_written"].toBool() && report["end"].isNull());
     run->kill();
     QVERIFY(run->waitForFinished(kWaitMs));
-    QVERIFY(test::reportText(path_).contains("the recording ends without saying so"));
+    QVERIFY(test::reportText(path_).contains("killed or crashed: no end was written"));
     QVERIFY(!reportOf()["being_written"].toBool());
   }
 

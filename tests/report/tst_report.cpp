@@ -270,8 +270,8 @@ class TestReport : public QObject {
         test::reportText(test::recordIn(folder_, "e.highwater", test::makeSampleRun()));
     for (const char* part :
          {"e.highwater", "simulated mps", "finished", "of recommended 8.00 GiB, simulated",
-          "(exact)", "(sampled)", "held-out accuracy", "optimizer step", "aten::nonzero",
-          "aten::embedding_renorm_", "step 30", "PyTorch 2.13.0"}) {
+          "held-out accuracy", "optimizer step", "aten::nonzero", "aten::embedding_renorm_",
+          "step 30", "PyTorch 2.13.0"}) {
       QVERIFY2(text.contains(QLatin1String(part)), part);
     }
   }

@@ -88,7 +88,7 @@ class TestReportDamage : public QObject {
 
   void doesNotSayThatADamagedOneEndedByItself() {
     path_ = test::recordIn(folder_, "b.highwater", test::makeSampleRun({.ended = false}));
-    QVERIFY(test::reportText(path_).contains("the recording ends without saying so"));
+    QVERIFY(test::reportText(path_).contains("killed or crashed: no end was written"));
     QVERIFY(change("DROP TABLE steps"));
     QVERIFY(test::reportText(path_).contains("unknown: the recording is damaged"));
   }

@@ -2,11 +2,14 @@
 #include <QClipboard>
 #include <QHeaderView>
 #include <QListView>
+#include <QRegularExpression>
 #include <QStringListModel>
 #include <QTest>
 
 #include "analysis/run_summary.h"
+#include "core/units.h"
 #include "models/op_totals_model.h"
+#include "models/qt_text.h"
 #include "models/value_rows.h"
 #include "support/active_window.h"
 #include "support/sample_run.h"
@@ -127,7 +130,17 @@ class TestCopyActions : public QObject {
     QTest::keyClick(&selection, Qt::Key_C, Qt::ControlModifier);
     QVERIFY2(clipboard().contains("\t8.5k tokens/s\n"), qPrintable(clipboard()));
     QVERIFY(clipboard().contains("Step p50\t"));
-    QVERIFY(clipboard().endsWith("\nThermal state\tserious"));
+    QVERIFY(clipboard().contains("\nThermal state\tserious\n"));
+    QVERIFY2(clipboard().contains(QRegularExpression("\nforward\t\\d+ %, [\\d.]+ ms a step\n")),
+             qPrintable(clipboard()));
+    QVERIFY(!clipboard().contains("Step time, mean"));
+
+    // Where few steps wait for many, the median says nothing.
+    analysis::RunSummary uneven = analysis::summarize(store);
+    uneven.stepMsMean = 4 * uneven.stepMsP50;
+    selection.showNumbers({.summary = uneven});
+    QVERIFY2(selection.asText().contains("Step time, mean\t" + text(formatMs(uneven.stepMsMean))),
+             qPrintable(selection.asText()));
 
     TimeAxis axis;
     EventFocus focus(&store, &axis);

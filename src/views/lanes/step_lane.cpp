@@ -43,9 +43,7 @@ class StepLane final : public EventLane<events::StepRecord> {
     t.details << highwater::text(store.batchText(step))
               << highwater::text(store.rateText(store.steps().tokensPerS[index]));
     if (store.hasMemoryCounters()) {
-      t.details << tr("peak %1 (%2)")
-                       .arg(highwater::text(formatBytes(step.peak_current_bytes())),
-                            step.peak_current_exact() ? tr("exact") : tr("sampled"));
+      t.details << tr("peak %1").arg(highwater::text(formatBytes(step.peak_current_bytes())));
     }
     if (step.loss_read()) {
       t.details << tr("loss %1").arg(double(step.loss()), 0, 'f', 3);

@@ -23,7 +23,6 @@ namespace {
 constexpr double kLeastShownShare = 0.0005;
 constexpr double kLeastOutside = 0.01;  ///< share of the steps that is worth a row
 constexpr int kWidePanel = 310;         ///< width in pixels from which captions are whole
-constexpr int kRoomyFrom = 420;         ///< height in pixels from which the large layout fits
 constexpr double kKeyNumbers = 46;      ///< height of the key numbers
 constexpr double kShareHead = 34;       ///< height of the switch and the bar of the shares
 constexpr double kBottom = 6;
@@ -33,7 +32,6 @@ QString msNumber(double ms) {
 }
 constexpr int kLeastGap = 8;
 constexpr double kRuleGap = 8;  ///< between the numbers and those of the machine
-constexpr double kLeastMs = 1e-9;
 constexpr QChar kNoNumber = u'\u2013';
 
 /// What the shares are of, in a panel of this width.
@@ -78,6 +76,10 @@ QString SelectionPanel::asText() const {
                     line(tr("Step p95"), ms(numbers_.summary.stepMsP95))};
   for (const Row& row : allRows()) {
     lines << line(row.name, QStringLiteral("%1 %2").arg(row.value, row.note).trimmed());
+  }
+  for (const HostShare& each : hostShares()) {
+    lines << line(each.name,
+                  tr("%1, %2 ms a step").arg(percentText(each.ms / hostMs()), aStepText(each.ms)));
   }
   if (!outsideHint_.isEmpty()) lines << outsideHint_;
   return lines.join(QLatin1Char('\n'));
@@ -180,17 +182,32 @@ double SelectionPanel::outsideMs() const {
                   0.0);
 }
 
-int SelectionPanel::shareRows() const {
-  const double total = std::max(numbers_.summary.stepsMs, kLeastMs);
+double SelectionPanel::hostMs() const {
   const auto& phases = numbers_.summary.phaseMs;
-  return static_cast<int>(
-      std::count_if(phases.begin(), phases.end(),
-                    [total](double ms) { return ms >= kLeastShownShare * total; }) +
-      (outsideMs() / total >= kLeastOutside ? 1 : 0));
+  return std::accumulate(phases.begin(), phases.end(), outsideMs());
+}
+
+QString SelectionPanel::aStepText(double ms) const {
+  return QString::number(ms / static_cast<double>(numbers_.summary.steps), 'f', 1);
+}
+
+std::vector<SelectionPanel::HostShare> SelectionPanel::hostShares() const {
+  std::vector<HostShare> shares;
+  const double outside = outsideMs(), total = hostMs();
+  if (!(total > outside)) return shares;
+  for (const events::Phase phase : kPhases) {
+    const double ms = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)];
+    if (ms >= kLeastShownShare * total) shares.push_back({phase, text(phaseName(phase)), ms});
+  }
+  // A script's loop does more than its phases.
+  if (outside >= kLeastOutside * total) {
+    shares.push_back({events::Phase::None, tr("outside of phases"), outside});
+  }
+  return shares;
 }
 
 double SelectionPanel::contentHeight(const Measures& m) const {
-  double height = sharesTop(m) + kShareHead + shareRows() * m.phaseRow;
+  double height = sharesTop(m) + kShareHead + static_cast<double>(hostShares().size()) * m.phaseRow;
   if (!outsideHint_.isEmpty()) {
     const QFontMetrics metrics(textFont(kSmallText));
     const int wide = width() - 2 * kPanelInset;
@@ -241,7 +258,7 @@ void SelectionPanel::placeSwitch() {
 }
 
 SelectionPanel::Measures SelectionPanel::measures() const {
-  return height() < std::max(kRoomyFrom * 1.0, contentHeight(kRoomy)) ? kDense : kRoomy;
+  return height() < static_cast<int>(contentHeight(kRoomy)) ? kDense : kRoomy;
 }
 
 double SelectionPanel::paintHead(QPainter& painter, double y) const {
@@ -352,10 +369,17 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
       rateRow(),
       {tr("Peak, current"),
        bytes(numbers_.summary.currentPeakBytes),
-       numbers_.summary.memoryCounted && !numbers_.summary.currentPeakExact ? tr("sampled")
-                                                                            : QString(),
-       {}},
+       {},
+       numbers_.summary.currentPeakExact ? QString()
+                                         : tr("The largest sample: it may have been more")},
       {tr("Peak, driver"), bytes(numbers_.summary.driverPeakBytes), driverNote, driverTip}};
+  if (numbers_.summary.meanTells() && !numbers_.fillsQueue) {
+    rows.insert(rows.begin(),
+                {tr("Step time, mean"),
+                 text(formatMs(numbers_.summary.stepMsMean)),
+                 {},
+                 tr("Where the host queues steps ahead, most are short, and some wait for all")});
+  }
   // What there was none of needs no row.
   const std::pair<QString, double> waits[] = {
       {tr("In fallbacks"), numbers_.summary.fallbackMs},
@@ -413,20 +437,14 @@ void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QColor& co
   painter.drawText(line.adjusted(0, 0, -56, 0), Qt::AlignVCenter | Qt::AlignRight,
                    percentText(ms / total));
   painter.setPen(theme.text2);
-  painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight,
-                   QString::number(ms / static_cast<double>(numbers_.summary.steps), 'f', 1));
+  painter.drawText(line, Qt::AlignVCenter | Qt::AlignRight, aStepText(ms));
 }
 
 void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const double inPhases =
-      std::accumulate(numbers_.summary.phaseMs.begin(), numbers_.summary.phaseMs.end(), 0.0);
-  // A script's loop does more than its phases.
-  const double outside = outsideMs();
-  const double total = inPhases + outside;
-  if (inPhases <= 0) {
-    return;
-  }
+  const std::vector<HostShare> shares = hostShares();
+  const double total = hostMs();
+  if (shares.empty()) return;
   const double wide = width() - 2 * kPanelInset;
   painter.setFont(textFont(kSmallText));
   painter.setPen(theme.text2);
@@ -444,15 +462,10 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.fillRect(QRectF(std::round(x), y, std::max(kPanelInset + wide - std::round(x), 0.0), 10),
                    theme.neutralBar);
   y += 15;
-  for (const events::Phase phase : kPhases) {
-    const double ms = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)];
-    if (ms < kLeastShownShare * total) continue;
-    paintPhaseRow(painter, y, theme.phase(phase), QString::fromUtf8(phaseName(phase).data()), ms,
-                  total);
-    y += measures().phaseRow;
-  }
-  if (outside / total >= kLeastOutside) {
-    paintPhaseRow(painter, y, theme.neutralBar, tr("outside of phases"), outside, total);
+  for (const HostShare& each : shares) {
+    const bool isPhase = each.phase != events::Phase::None;
+    paintPhaseRow(painter, y, isPhase ? theme.phase(each.phase) : theme.neutralBar, each.name,
+                  each.ms, total);
     y += measures().phaseRow;
   }
   if (!outsideHint_.isEmpty()) {

@@ -70,9 +70,18 @@ class SelectionPanel final : public QWidget {
   [[nodiscard]] std::vector<Row> allRows() const;
   /// The height of all that is painted.
   [[nodiscard]] double contentHeight(const Measures& m) const;
-  /// How many rows stand below the bar of phases.
-  [[nodiscard]] int shareRows() const;
+  /// The host's time in a phase, or outside of phases.
+  struct HostShare {
+    events::Phase phase;
+    QString name;
+    double ms;
+  };
+  /// The rows below the bar of phases, without those that are next to nothing.
+  [[nodiscard]] std::vector<HostShare> hostShares() const;
   [[nodiscard]] double outsideMs() const;
+  /// The time that the shares are of.
+  [[nodiscard]] double hostMs() const;
+  [[nodiscard]] QString aStepText(double ms) const;
   [[nodiscard]] QString stepsText() const;
   [[nodiscard]] QString headText() const;
   /// Tells assistive technology what is painted, if any listens.
