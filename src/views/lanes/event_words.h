@@ -15,9 +15,9 @@ inline QString opDuration(std::int64_t ns) {
                         : text(formatDuration(ns));
 }
 
-/// Formats a time in ns since the start of the run, to the microsecond.
+/// Formats a time in ns since the start of the run, to the millisecond.
 inline QString atTime(std::int64_t ns) {
-  return text(formatRunTime(ns, 6));
+  return text(formatRunTime(ns));
 }
 
 /// Writes where an event happened: "step 209, forward".
