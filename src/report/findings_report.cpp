@@ -120,10 +120,10 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   }
   const auto priced = std::count_if(findings.found.begin(), findings.found.end(),
                                     [](const Finding& each) { return each.gainMs.has_value(); });
-  if (priced > 1 && findings.gainOfAllMs) {
-    lines += hangingText(
-        "  ", "Fixing all that costs time saves " + gainText(*findings.gainOfAllMs) + " together",
-        4, width);
+  const bool said = findings.verdict.bottleneck == analysis::Bottleneck::kDevice;
+  if (priced > 1 && findings.gainOfAllMs && !said) {
+    lines +=
+        hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);
   }
   for (const AcceptedFallback& accepted : findings.accepted) {
     lines += acceptedLine(accepted, width);

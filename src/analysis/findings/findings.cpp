@@ -397,6 +397,24 @@ void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
   });
 }
 
+/// Where the device is the bottleneck, waits take much of the host's time and hardly any of the
+/// training's: says so beside the verdict.
+void addCostOfWaits(Findings& findings) {
+  Verdict& verdict = findings.verdict;
+  const bool hasOthers =
+      std::any_of(findings.found.begin(), findings.found.end(), [](const Finding& each) {
+        return each.kind == FindingKind::Padding || each.kind == FindingKind::UnusedGradients;
+      });
+  if (verdict.bottleneck != Bottleneck::kDevice || hasOthers) return;
+  const std::string why = "the device works while the host waits.";
+  if (findings.gainOfAllMs) {
+    verdict.text += " Fixing the findings saves " + gainText(*findings.gainOfAllMs) + ": " + why;
+  } else if (std::none_of(findings.found.begin(), findings.found.end(),
+                          [](const Finding& each) { return each.waitsMs.has_value(); })) {
+    verdict.text += " The host's waits cost little: " + why;
+  }
+}
+
 Finding deviceUnused(const LiveStore& store) {
   const auto& steps = store.steps().records;
   Finding finding;
@@ -471,6 +489,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   co_await gains.settle(findings);
   dropRareReads(meanMs, findings.found);
   addGainOfAll(gains, findings);
+  addCostOfWaits(findings);
   settleOutOfMemory(findings.found);
   std::stable_sort(findings.found.begin(), findings.found.end(),
                    [](const Finding& a, const Finding& b) {
