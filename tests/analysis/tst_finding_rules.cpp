@@ -339,6 +339,19 @@ class TestFindingRules : public QObject {
     QCOMPARE(covered.size(), kFindingKinds);
   }
 
+  /// 38 new lengths, 6 MiB each: what is said of one, times their number, is what is said of all.
+  void whatShapesAddAddsUp() {
+    JudgedRun run;
+    run.length = [](std::uint32_t step) { return 8 + step; };
+    run.driver = [](std::uint32_t step) { return 200 * kMiB + step * 6 * kMiB; };
+    const Finding found = only(run.judge(), FindingKind::ShapeGrowth);
+    QVERIFY2(contains(found.title, "Each new shape adds 6.0 MiB of driver memory"),
+             found.title.c_str());
+    const std::uint64_t all = (found.count - 1) * 6 * kMiB;
+    QVERIFY2(contains(found.evidence, ", " + formatBytes(all) + " in all"), found.evidence.c_str());
+    QVERIFY(std::abs(*found.costBytes - static_cast<double>(all) / (run.steps - 2)) < 1);
+  }
+
   void adviceNamesItsSource() {
     for (const FindingKind kind :
          {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,

@@ -438,19 +438,22 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
   if (steadySlope(points) < kLeastShapeGrowthBytes) return;
   const DriverGrowth growth = driverGrowthOf(steps);
   if (growth.knownShapeBytes > growth.newShapeBytes) return;  // fragmentation
-  const double bytesAShape = robustSlope(points);
   const double shapes = points.back().x;
-  const double bytes = bytesAShape * shapes / static_cast<double>(steps.records.size());
+  const double grownBytes = points.back().y - points.front().y;
+  const double newShapes = shapes - points.front().x;
+  if (grownBytes <= 0 || newShapes < 1) return;
+  const double bytes = grownBytes / static_cast<double>(steps.records.size() - 1);
   // Growth of current allocated is another finding.
   const std::vector<Point> current = currentAtEnds(steps);
   if (!current.empty() && steadySlope(current) > bytes / 2) return;
   Finding finding = steps.ofGrowth(FindingKind::ShapeGrowth, bytes);
   finding.count = static_cast<std::uint64_t>(shapes);
-  finding.title =
-      "New shapes: driver memory grows by " + formatBytes(wholeBytes(bytesAShape)) + " with each";
+  finding.title = "Each new shape adds " + formatBytes(wholeBytes(grownBytes / newShapes)) +
+                  " of driver memory";
   finding.evidence = std::to_string(finding.count) + " shapes of a batch, " + stepsText(finding) +
                      ": driver " + formatBytes(wholeBytes(points.front().y)) + " to " +
-                     formatBytes(wholeBytes(points.back().y)) + " (sampled)";
+                     formatBytes(wholeBytes(points.back().y)) + ", " +
+                     formatBytes(wholeBytes(grownBytes)) + " in all";
   finding.advice =
       "pad to a few fixed lengths, so that compiled graphs and cached blocks are reused";
   if (steps.store.ownScript()) finding.advice += " (pad_to_multiple_of in a Hugging Face collator)";
