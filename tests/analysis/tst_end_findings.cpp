@@ -378,6 +378,25 @@ class TestEndFindings : public QObject {
     QVERIFY(contains(findings.found[0].evidence, "stopped responding; batch size 16"));
   }
 
+  /// A wait for a batch that is larger than those before it, as where a sweep is stopped.
+  void aLongStepIsNoHang() {
+    for (const bool stoodStill : {false, true}) {
+      LiveStore store = runOf(3);
+      test::OwnedBatch batch;
+      const std::int64_t second = 1'000'000'000, from = store.completeUpToNs();
+      batch.steps = {events::StepRecord(from, second, 1, 1, -1, 4, 64, 64, 4096, 0, 0, 1)};
+      const std::int64_t open = stoodStill ? 5 * second : 3 * second;
+      const std::int64_t now = from + second + open;
+      batch.openSpans.emplace_back(from + second, now, 5, test::kCopy, 1, 0,
+                                   events::Phase::Forward);
+      batch.heartbeats.emplace_back(now, 5, 0);
+      batch.completeUpToNs = now;
+      store.apply(batch.view());
+      end(store, RunEnd::Reason::kAborted, 0, "ended by highwater", "aten::copy_");
+      QCOMPARE(!analysis::findProblems(store).found.empty(), stoodStill);
+    }
+  }
+
   void otherEndsAreNoFinding_data() {
     QTest::addColumn<int>("reason");
     QTest::addColumn<int>("exitCode");

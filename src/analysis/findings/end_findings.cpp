@@ -22,9 +22,11 @@ constexpr std::string_view kCalledAt = ", called at ";
 
 using Reason = RunEnd::Reason;
 
-// An op that was open for as long at the end stood still: the longest of a healthy run, a compile
-// of a graph or a large copy, takes less.
+// An op that was open for as long at the end stood still: a compile of a graph or a large copy
+// takes less. So it did if it took so many times as long as the longest step: a wait for a larger
+// batch takes less.
 constexpr std::int64_t kHungNs = 2'000'000'000;
+constexpr std::int64_t kHungSteps = 4;
 
 constexpr std::string_view kTraceback = "Traceback (most recent call last)";
 // Between the tracebacks of `raise ... from error`. Not "During handling of the above exception,
@@ -113,7 +115,13 @@ bool hung(const LiveStore& store) {
   if (reason == Reason::kHung) return true;
   const bool wasEnded = reason == Reason::kAborted || reason == Reason::kStopped;
   const auto open = store.openSpan();
-  return wasEnded && open && open->stalledFor.count() >= kHungNs;
+  if (!wasEnded || !open) return false;
+  const auto& steps = store.steps().records;
+  const auto longest = std::max_element(
+      steps.begin(), steps.end(),
+      [](const auto& a, const auto& b) { return a.duration_ns() < b.duration_ns(); });
+  const std::int64_t longestNs = longest == steps.end() ? 0 : longest->duration_ns();
+  return open->stalledFor.count() >= std::max(kHungNs, kHungSteps * longestNs);
 }
 
 /// The sizes of a batch; 0 where they are not known.
@@ -486,8 +494,9 @@ void findRecoveries(const LiveStore& store, Findings& findings) {
                      " and the step was trained again, batch size " + size(largest) +
                      (largest == smallest ? "" : " \u2192 " + size(smallest));
   finding.advice =
-      "start with the batch size that fits: each dropped step costs its time, and a halved batch "
-      "trains on fewer samples a step unless the effective batch is kept";
+      "start with batch size " + size(smallest) +
+      ": each dropped step is trained again, and a smaller batch means fewer samples a "
+      "step";
   findings.found.push_back(std::move(finding));
 }
 
