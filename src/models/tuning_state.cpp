@@ -26,6 +26,8 @@ using tuning::settingOf;
 constexpr std::uint32_t kMostBatch = 256, kMostLength = 256;  ///< where the run names no limits
 /// A setting counts once it has so many steps: the first after a change is unlike the others.
 constexpr std::size_t kFewSteps = 3;
+/// From so many steps on a setting is compared with those that a sweep has measured.
+constexpr std::size_t kComparedSteps = 10;
 
 std::pair<std::uint32_t, std::uint32_t> keyOf(Setting setting) {
   return {setting.batch, setting.length};
@@ -169,6 +171,7 @@ void TuningState::readMarks() {
   tried_ = triedIn(*store_);
   sweep_ = tuning::sweepOf(*store_);
   if (!sweep_) return;
+  for (TriedSetting& each : tried_) each.fewSteps = each.steps < kComparedSteps;
   // What the table of the sweep and its recommendation say, the chart says as well: other steps at
   // the setting do not move its point.
   for (const tuning::SweptSetting& swept : sweep_->settings) {
@@ -176,6 +179,7 @@ void TuningState::readMarks() {
       return each.setting == swept.setting;
     });
     if (same == tried_.end() || swept.tokensPerS <= 0) continue;
+    same->fewSteps = false;
     same->tokensPerS = swept.tokensPerS;
     same->lowerQuartile = swept.lowerQuartile;
     same->upperQuartile = swept.upperQuartile;

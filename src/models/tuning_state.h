@@ -25,6 +25,9 @@ struct TriedSetting {
   /// steps that it measured.
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
   bool outOfMemory = false;
+  /// In a run with a sweep: the setting has too few steps to be compared, such as the one at which
+  /// the sweep was stopped.
+  bool fewSteps = false;
 };
 
 /// The memory model of the run on screen, the settings that it was trained at, and the setting that

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "support/test_program.h"
+#include "tuning/sweep.h"
 #include "views/theme.h"
 #include "views/tuning/plot_header.h"
 #include "views/tuning/throughput_plot.h"
@@ -82,6 +83,35 @@ class TestThroughputPlot : public QObject {
                            plot_->front().end();
       QCOMPARE(onFront, !beaten);
     }
+  }
+
+  /// A setting at which a sweep was stopped has no row in its table, and is not compared.
+  void whatASweepDidNotMeasureIsNotCompared() {
+    test::TuningRun run;
+    tuning::Sweep sweep;
+    for (const std::uint32_t batch : {8U, 16U}) {
+      run.steps(batch, 64);
+      tuning::SweptSetting measured;
+      measured.setting = {batch, 64};
+      measured.peakDriver = run.store().steps().records.back().peak_driver_bytes();
+      measured.tokensPerS = measured.lowerQuartile = measured.upperQuartile = 1000.0 * batch;
+      measured.safe = true;
+      sweep.settings.push_back(measured);
+      run.note(tuning::noteOf(sweep.settings.size(), measured));
+    }
+    run.steps(32, 64);
+    models::TuningState state(&run.store());
+    views::ThroughputPlot plot(&state);
+    plot.resize(600, 400);
+    plot.replot();
+    for (const models::TriedSetting& each : state.tried()) {
+      QCOMPARE(each.fewSteps, each.setting.batch == 32);
+    }
+    QCOMPARE(plot.front(), (std::vector<Setting>{{8, 64}, {16, 64}}));
+    QCOMPARE(views::lookOf(state.tried().back(), {}), views::PointLook::kNotCompared);
+    run.steps(32, 64, 12);
+    state.refresh();
+    QVERIFY(!state.tried().back().fewSteps);
   }
 
   void theLegendNamesWhatIsDrawn() {

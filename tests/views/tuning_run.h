@@ -57,6 +57,12 @@ class TuningRun {
     return *this;
   }
 
+  /// A note, such as one of a sweep.
+  TuningRun& note(const std::string& text) {
+    store_.apply(Note{nowNs_, step_, text});
+    return *this;
+  }
+
   [[nodiscard]] analysis::LiveStore& store() { return store_; }
 
  private:

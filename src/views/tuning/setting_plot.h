@@ -82,7 +82,7 @@ class SettingPlot : public QCustomPlot {
 
   const models::TuningState* state_;
   static constexpr std::array kLooks = {
-      PointLook::kOtherLength, PointLook::kMeasured,    PointLook::kNext,  PointLook::kOutOfMemory,
+      PointLook::kNotCompared, PointLook::kMeasured,    PointLook::kNext,  PointLook::kOutOfMemory,
       PointLook::kMeasuring,   PointLook::kRecommended, PointLook::kChosen};
 
  private:

@@ -28,7 +28,7 @@ void circle(QPainter& painter, QPointF centre, double radius, const QColor& colo
 
 int rankOf(PointLook look) {
   switch (look) {
-    case PointLook::kOtherLength:
+    case PointLook::kNotCompared:
       return 0;
     case PointLook::kMeasured:
       return 1;
@@ -52,6 +52,7 @@ PointLook lookOf(const models::TriedSetting& tried, const SettingMarks& marks) {
   if (marks.measuring == tried.setting) return PointLook::kMeasuring;
   if (marks.recommended == tried.setting) return PointLook::kRecommended;
   if (tried.outOfMemory) return PointLook::kOutOfMemory;
+  if (tried.fewSteps) return PointLook::kNotCompared;
   return PointLook::kMeasured;
 }
 
@@ -112,7 +113,7 @@ void drawPoint(QPainter& painter, PointLook look, QPointF centre, const Theme& t
       painter.drawEllipse(centre, 7.5, 7.5);
       drawGlyph(painter, Glyph::kOctagon, centre, theme.vermillion, ground);
       break;
-    case PointLook::kOtherLength:
+    case PointLook::kNotCompared:
       painter.setPen(QPen(theme.text3, 1.2));
       painter.setBrush(theme.plot);
       painter.drawEllipse(centre, kDisc - 0.5, kDisc - 0.5);

@@ -17,7 +17,7 @@ enum class PointLook {
   kNext,         ///< a hollow circle
   kRecommended,  ///< a disc in a ring
   kOutOfMemory,  ///< an octagon
-  kOtherLength,  ///< a hollow grey circle: measured, but not at the length that is compared
+  kNotCompared,  ///< a hollow grey circle: measured at another length, or for few steps
   kChosen,       ///< an accent ring around a point or a place of the map
 };
 

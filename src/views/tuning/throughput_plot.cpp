@@ -142,7 +142,8 @@ void ThroughputPlot::refreshData(Change) {
     values << at.y();
     below << each.tokensPerS - each.lowerQuartile;
     above << each.upperQuartile - each.tokensPerS;
-    if (!each.outOfMemory && (frontValues.isEmpty() || at.y() > frontValues.back())) {
+    if (!each.outOfMemory && !each.fewSteps &&
+        (frontValues.isEmpty() || at.y() > frontValues.back())) {
       frontKeys << at.x();
       frontValues << at.y();
       front_.push_back(each.setting);
@@ -157,7 +158,7 @@ void ThroughputPlot::refreshData(Change) {
       const PointLook own = lookOf(each, marks());
       const bool faint = each.setting.length != length_ && own == PointLook::kMeasured;
       const bool isChosen = look == PointLook::kChosen && each.setting == state_->chosen();
-      if (isChosen || look == (faint ? PointLook::kOtherLength : own)) {
+      if (isChosen || look == (faint ? PointLook::kNotCompared : own)) {
         x << coordinatesOf(each).x();
         y << coordinatesOf(each).y();
       }
@@ -293,7 +294,8 @@ void ThroughputPlot::paintLabels(QPainter& painter) {
       const bool own = each.setting.length == length_;
       if (own != compared) continue;
       const bool best = marks().recommended == each.setting;
-      const QString number = own ? QString::number(each.setting.batch) : shortText(each.setting);
+      QString number = own ? QString::number(each.setting.batch) : shortText(each.setting);
+      if (each.fewSteps) number = tr("%1, few steps").arg(number);
       const QStringList forms =
           best ? QStringList{tr("%1, recommended").arg(number), number} : QStringList{number};
       const QFont& font = best ? bold : small;

@@ -240,7 +240,7 @@ void TuningView::showLegends() {
   if (std::any_of(points.begin(), points.end(), [this](const SettingPoint& each) {
         return each.look == PointLook::kMeasured && each.setting.length != throughput_->length();
       })) {
-    looks.push_back(pointEntry(PointLook::kOtherLength, tr("other length")));
+    looks.push_back(pointEntry(PointLook::kNotCompared, tr("other length")));
   }
   // A single setting has no line.
   if (throughput_->front().size() > 1) looks.push_back(lineEntry(1.5, {}, tr("front")));
