@@ -35,10 +35,6 @@ std::string ratioText(double ratio) {
   return formatDecimals(ratio, decimals);
 }
 
-std::string percentText(double share) {
-  return (share > 0.99 && share < 1 ? "over 99" : formatDecimals(share * 100, 0)) + " %";
-}
-
 std::string rangeText(double low, double high, double coverage) {
   return ratioText(low) + " to " + ratioText(high) + ", " + formatDecimals(coverage * 100, 0) +
          " % confidence";
@@ -97,13 +93,13 @@ std::string speedTable(const Benchmark& benchmark, std::size_t width) {
                              device + ", " + device + ", CPU.",
                          0, width);
   for (const BenchmarkTiming& timing : benchmark.timings) {
-    TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kRight});
-    table.add({"", "median", "quartiles", "not waiting", "first call"});
+    TextTable table({Align::kLeft, Align::kRight, Align::kRight, Align::kRight});
+    table.add({"", "median", "quartiles", "first call"});
     const auto add = [&](const std::string& name, const BenchmarkSide& side) {
       const Spread honest = tuning::honestMs(side, timing.calls);
       table.add({name, shortTime(honest.median),
                  shortTime(honest.lower) + " to " + shortTime(honest.upper),
-                 shortTime(tuning::naiveMs(side, timing.calls).median), shortTime(side.firstMs)});
+                 shortTime(side.firstMs)});
     };
     add("CPU", timing.cpu);
     add(benchmark.deviceName(), timing.mps);
@@ -117,7 +113,8 @@ std::string speedTable(const Benchmark& benchmark, std::size_t width) {
             " a measurement, " + std::to_string(timing.cpu.doneMs.size()) + " of each\n";
     text += table.text(2, width);
     text += hangingText("  ", speedSentence(benchmark, timing), 2, width);
-    text += hangingText("  ", naiveSentence(benchmark, timing), 2, width);
+    const std::string naive = naiveSentence(timing);
+    if (!naive.empty()) text += hangingText("  ", naive, 2, width);
   }
   return text;
 }
@@ -324,18 +321,10 @@ std::string speedSentence(const Benchmark& benchmark, const BenchmarkTiming& tim
          rangeText(1 / ratio.high, 1 / ratio.low, ratio.coverage) + ").";
 }
 
-std::string naiveSentence(const Benchmark& benchmark, const BenchmarkTiming& timing) {
-  const double missed = tuning::missedShare(timing.mps);
-  const Spread naive = tuning::naiveMs(timing.mps, timing.calls);
-  if (missed < kMissedEnough) {
-    return "A clock that does not wait for " + benchmark.deviceName() +
-           " shows nearly the same here: the host waits for the device within the calls.";
-  }
-  return "A clock that does not wait would show " + shortTime(naive.median) + " on " +
-         benchmark.deviceName() + ", and the CPU as taking " + ratioText(naiveRatio(timing)) +
-         " times as long: it stops when the last call was queued, and " + percentText(missed) +
-         " of the time until the device was done is still to come. The CPU's calls return when "
-         "they are done.";
+std::string naiveSentence(const BenchmarkTiming& timing) {
+  if (tuning::missedShare(timing.mps) < kMissedEnough) return {};
+  return "Timing without torch.mps.synchronize() would show " +
+         shortTime(tuning::naiveMs(timing.mps, timing.calls).median) + ": only the queueing.";
 }
 
 std::string driftSentence(const Benchmark& benchmark) {

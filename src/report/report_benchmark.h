@@ -23,9 +23,8 @@ namespace highwater::report {
 /// Which device is faster, as far as that can be told.
 [[nodiscard]] std::string speedSentence(const tuning::Benchmark& benchmark,
                                         const tuning::BenchmarkTiming& timing);
-/// What a clock would show that does not wait for the device, and why.
-[[nodiscard]] std::string naiveSentence(const tuning::Benchmark& benchmark,
-                                        const tuning::BenchmarkTiming& timing);
+/// What a clock would show that does not wait for the device; empty where that is nearly the same.
+[[nodiscard]] std::string naiveSentence(const tuning::BenchmarkTiming& timing);
 /// What the drift means for the loss, and how that was judged. Precondition: has a drift.
 [[nodiscard]] std::string driftSentence(const tuning::Benchmark& benchmark);
 

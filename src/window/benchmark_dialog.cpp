@@ -325,7 +325,8 @@ void BenchmarkDialog::showResult() {
   for (const tuning::BenchmarkTiming& timing : benchmark_.timings) {
     sentences << QStringLiteral("%1: %2 %3")
                      .arg(text(timing.name), text(report::speedSentence(benchmark_, timing)),
-                          text(report::naiveSentence(benchmark_, timing)));
+                          text(report::naiveSentence(timing)))
+                     .trimmed();
   }
   speed_->setText(sentences.isEmpty() ? tr("No time is measured yet.")
                                       : sentences.join(QStringLiteral("\n\n")));

@@ -51,15 +51,12 @@ void fillTimes(QStandardItemModel& table, const tuning::Benchmark& benchmark) {
       const QString what = isStep ? tr("training step") : text(matmulText(timing.shape));
       rows.push_back({what + QStringLiteral(", ") + text(type), device, time(honest.median),
                       QStringLiteral("%1 – %2").arg(time(honest.lower), time(honest.upper)),
-                      time(tuning::naiveMs(side, timing.calls).median), time(side.firstMs)});
+                      time(side.firstMs)});
     };
     add(tr("CPU"), timing.cpuType, timing.cpu);
     add(text(benchmark.deviceName()), timing.mpsType, timing.mps);
   }
-  fill(table,
-       {tr("case"), tr("device"), tr("median"), tr("quartiles"), tr("not waiting"),
-        tr("first call")},
-       rows, 2);
+  fill(table, {tr("case"), tr("device"), tr("median"), tr("quartiles"), tr("first call")}, rows, 2);
 }
 
 void fillModules(QStandardItemModel& table, const tuning::Benchmark& benchmark) {

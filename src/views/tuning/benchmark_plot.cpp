@@ -34,13 +34,12 @@ BenchmarkPlot::BenchmarkPlot(QWidget* parent) : QCustomPlot(parent) {
   auto* group = new QCPBarsGroup(this);
   group->setSpacingType(QCPBarsGroup::stAbsolute);
   group->setSpacing(4);
-  for (int i = 0; i < 3; ++i) {
+  for (int i = 0; i < 2; ++i) {
     auto* bars = new QCPBars(xAxis, yAxis);
     bars->setWidth(kSideBarWidth);
     bars->setBarsGroup(group);
     bars->setSelectable(QCP::stNone);
     bars_.push_back(bars);
-    if (i == 2) continue;
     auto* errors = new QCPErrorBars(xAxis, yAxis);
     errors->setErrorType(QCPErrorBars::etValueError);
     errors->setDataPlottable(bars);
@@ -79,34 +78,31 @@ void BenchmarkPlot::setBenchmark(const tuning::Benchmark& benchmark) {
   labels_.clear();
   const QString device = text(benchmark.deviceName());
   bars_[1]->setName(device);
-  bars_[2]->setName(tr("%1, not waiting").arg(device));
-  QVector<double> keys, values[3], below[2], above[2];
+  QVector<double> keys, values[2], below[2], above[2];
   QSharedPointer<QCPAxisTickerText> names(new QCPAxisTickerText);
   double most = 1;
   for (const tuning::BenchmarkTiming& timing : benchmark.timings) {
     const tuning::Spread spreads[] = {tuning::honestMs(timing.cpu, timing.calls),
-                                      tuning::honestMs(timing.mps, timing.calls),
-                                      tuning::naiveMs(timing.mps, timing.calls)};
+                                      tuning::honestMs(timing.mps, timing.calls)};
     const double unit = spreads[0].median;
     if (unit <= 0) continue;
     const double key = static_cast<double>(keys.size());
     names->addTick(key, caseName(timing));
     keys << key;
-    for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t i = 0; i < 2; ++i) {
       const tuning::Spread& spread = spreads[i];
       values[i] << spread.median / unit;
-      double top = spread.median / unit;
-      if (i < 2) {
-        below[i] << (spread.median - spread.lower) / unit;
-        above[i] << (spread.upper - spread.median) / unit;
-        top = spread.upper / unit;
-      }
+      below[i] << (spread.median - spread.lower) / unit;
+      above[i] << (spread.upper - spread.median) / unit;
+      const double top = spread.upper / unit;
       most = std::max(most, top);
       addLabel(bars_[i], key, spread.median / unit, top, spread.median);
     }
   }
-  for (std::size_t i = 0; i < 3; ++i) bars_[i]->setData(keys, values[i], true);
-  for (std::size_t i = 0; i < 2; ++i) errors_[i]->setData(below[i], above[i]);
+  for (std::size_t i = 0; i < 2; ++i) {
+    bars_[i]->setData(keys, values[i], true);
+    errors_[i]->setData(below[i], above[i]);
+  }
   xAxis->setTicker(names);
   const double count = std::max(1.0, static_cast<double>(keys.size()));
   // A few cases keep bars of a usual width.
@@ -126,7 +122,7 @@ void BenchmarkPlot::addLabel(QCPBars* bars, double key, double value, double abo
   // The bars of a group stand beside their key.
   const double at =
       static_cast<double>(std::find(bars_.begin(), bars_.end(), bars) - bars_.begin());
-  label->position->setCoords(key + (at - 1) * (kSideBarWidth + 0.03), std::max(value, above));
+  label->position->setCoords(key + (at - 0.5) * (kSideBarWidth + 0.03), std::max(value, above));
   labels_.push_back(label);
 }
 
@@ -147,10 +143,10 @@ void BenchmarkPlot::describe(const tuning::Benchmark& benchmark) {
 void BenchmarkPlot::restyle() {
   const Theme& theme = Theme::of(this);
   setBackground(theme.plot);
-  const QColor colors[] = {theme.grey, theme.blue, theme.blue};
+  const QColor colors[] = {theme.grey, theme.blue};
   for (std::size_t i = 0; i < bars_.size(); ++i) {
     bars_[i]->setPen(QPen(colors[i], 1));
-    bars_[i]->setBrush(i == 2 ? QBrush(colors[i], Qt::BDiagPattern) : QBrush(colors[i]));
+    bars_[i]->setBrush(colors[i]);
   }
   for (QCPErrorBars* errors : errors_) errors->setPen(QPen(theme.text1, 1));
   const QFont font = textFont(kSmallText);

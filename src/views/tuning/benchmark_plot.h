@@ -8,9 +8,9 @@
 
 namespace highwater::views {
 
-/// The times of a benchmark's cases as bars with their quartiles: on the CPU, on MPS, and on MPS by
-/// a clock that does not wait for it. Each case is drawn in multiples of its time on the CPU,
-/// because cases differ by orders of magnitude; the labels have the times.
+/// The times of a benchmark's cases on the CPU and on MPS, as bars with their quartiles. Each case
+/// is drawn in multiples of its time on the CPU, because cases differ by orders of magnitude; the
+/// labels have the times.
 class BenchmarkPlot final : public QCustomPlot {
   Q_OBJECT
 
@@ -20,7 +20,7 @@ class BenchmarkPlot final : public QCustomPlot {
   /// Shows the cases that are measured; the bars of the last call go.
   void setBenchmark(const tuning::Benchmark& benchmark);
 
-  /// The bars in the order of the legend: the CPU, MPS, MPS without waiting.
+  /// The bars in the order of the legend: the CPU, MPS.
   [[nodiscard]] const std::vector<QCPBars*>& bars() const { return bars_; }
   /// The error bars of the CPU and of MPS.
   [[nodiscard]] const std::vector<QCPErrorBars*>& errorBars() const { return errors_; }
