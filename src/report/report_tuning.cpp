@@ -200,12 +200,6 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, b
     line += " (in a fresh process; limit " + formatBytes(limit) + ", " +
             formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)";
   }
-  const Prediction afresh = tuned->model.driver({other, at.length});
-  const Prediction here = tuned->goingOn.driver({other, at.length});
-  if (full && here.bytes > afresh.bytes && formatBytes(here.bytes) != formatBytes(afresh.bytes)) {
-    line += ". This process, which held " + formatBytes(tuned->goingOn.held()->driverNow) +
-            ", would have come to " + here.text();
-  }
   if (grows) {
     line +=
         ". Memory grows, as the findings say: a longer run takes more than this, and no batch is "

@@ -342,14 +342,13 @@ void MemoryModel::judge(double atLeastFixed) {
     }
   }
   if (confidence_.fromRequests) {
-    confidence_.text = "Heaps are known from the allocations of a step at " +
-                       std::to_string(requests_->settings().size()) +
-                       " settings, which give the measured peaks of current allocated within " +
+    confidence_.text = "Predicted from the allocations of a step at " +
+                       std::to_string(requests_->settings().size()) + " settings, within " +
                        formatDecimals(100 * confidence_.error, 1) + " %";
     const bool canTell = requests_->canPlay(longer);
     if (!canTell && mayBeTried(longer)) {
       confidence_.text +=
-          "; for other lengths measure " + settingText(longer) + " with ops recorded";
+          "; to cover other lengths, measure " + settingText(longer) + " with ops recorded";
     }
   }
 }

@@ -28,7 +28,7 @@ std::string boundsText(const IdleTime& idle) {
 /// The estimated idle time and its causes; empty if unknown.
 std::string idleText(const IdleSummary& idle) {
   if (idle.causes.empty() || idle.p50.probable <= 0) return {};
-  std::string text = "; by the waits it is idle for about " + boundsText(idle.p50);
+  std::string text = "; by the waits about " + boundsText(idle.p50);
   for (const CauseOfIdle& each : idle.causes) {
     if (each.p50.probable < kLeastCauseShare * idle.p50.probable) break;
     text += ", by " + std::string(idleCauseName(each.cause)) + ' ' + formatMs(each.p50.probable);
@@ -185,9 +185,8 @@ void addSlowAssembly(const CheckedSteps& steps, const Assembly& assembly, const 
   finding.title =
       "Host-bound: the device waits for batch assembly, about " + costText(assembly.waitsMs);
   finding.evidence = "batch assembly takes " + costText(assembly.assemblyMs) +
-                     ", the device is idle for " + costText(assembly.idleMs) + " (medians of " +
-                     std::to_string(assembly.steps) +
-                     " steps; an estimate: step time minus device span" + idleText(idle) + ')';
+                     ", and the device is idle for " + costText(assembly.idleMs) + " (an estimate" +
+                     idleText(idle) + ')';
   finding.advice =
       steps.store.ownScript() ? loaderAdvice(steps.store, assembly.assemblyMs) : kBatchAdvice;
   nameLines(steps, inPhase(events::Phase::BatchAssembly), finding);
@@ -335,7 +334,7 @@ std::string whereOf(IdleCause cause, const Queued& queued, const OwnWork& own) {
 }
 
 std::string basisText(std::size_t steps) {
-  return " (medians of " + std::to_string(steps) + " steps; an estimate)";
+  return " (an estimate, of " + std::to_string(steps) + " steps)";
 }
 
 /// For queueing only bounds are known.
@@ -344,12 +343,11 @@ std::string queueingText(const CheckedSteps& steps, const IdleTime& idle, std::s
   const std::string bounds = formatMs(idle.low) + " to " + formatMs(idle.high) + " a step";
   // Where queued work is deferred, it is idle by the rule even if the host then waits for long.
   std::string text = workStartOf(steps.store) == WorkStart::kDeferred
-                         ? "this device begins queued work only when it is committed, at a wait or "
-                           "the end of the step: until then it may have been idle for " +
-                               bounds + ", of which all is assumed"
-                         : "when the host began to wait, the device had finished everything: it "
-                           "may have been idle for " +
-                               bounds + ", of which half is assumed";
+                         ? "the device was idle for up to " + formatMs(idle.high) +
+                               " a step: it begins queued work only at a wait or the end of the "
+                               "step"
+                         : "the device was idle for " + bounds +
+                               ": it had finished everything when the host began to wait";
   text += basisText(counted);
   if (queued.ms > 0) {
     text +=
