@@ -28,11 +28,14 @@ constexpr int kHeadPadding = 8, kSortArrow = 18;     ///< of a header, as in the
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
 constexpr int kLeastText = 110, kShortestText = 72;  ///< of a column of texts other than the names
 constexpr int kMostText = 420;
-/// With less, the bars of the shares would take the room of the names.
-constexpr int kRoomForBars = 600;
+/// With less for each column, of so many at most, the bars of the shares would take the room of the
+/// names.
+constexpr int kRoomForBars = 100, kColumnsWithBars = 6;
 
-bool roomForBars(const QWidget* table) {
-  return table && table->width() >= kRoomForBars;
+bool roomForBars(const QWidget* widget) {
+  const auto* table = qobject_cast<const QTableView*>(widget);
+  if (!table || !table->model()) return false;
+  return table->width() >= kRoomForBars * std::min(table->model()->columnCount(), kColumnsWithBars);
 }
 
 /// Paints the op and share cells.
@@ -347,7 +350,7 @@ void EventTable::fitNumbers() {
 }
 
 /// The columns of texts share what the numbers leave: each gets what its texts need, the names
-/// first, and the names get the rest.
+/// first, and then the rest.
 void EventTable::widenNames() {
   if (leastNameWidth_ == 0 || !canMeasure() || model()->rowCount() == 0) {
     return;
@@ -380,7 +383,10 @@ void EventTable::widenNames() {
     widths[i] += more;
     free -= more;
   }
-  widths[0] += std::clamp(2 * leastNameWidth_ - widths[0], 0, std::max(free, 0));
+  const int named = std::clamp(2 * leastNameWidth_ - widths[0], 0, std::max(free, 0));
+  widths[0] += named;
+  // Numbers stand together at the right, not one of them apart.
+  if (isNumber(last)) widths.back() += std::max(free - named, 0);
   widening_ = true;
   for (int i = 0; i < texts.size(); ++i) setColumnWidth(texts[i], widths[i]);
   setColumnWidth(last, ofLast);  // it is stretched, but does not shrink by itself

@@ -26,8 +26,9 @@ class EventTable : public QTableView {
   void setNaturalOrder(int column, Qt::SortOrder order);
   /// Shows only rows that contain the text in a name or place. An empty text shows all.
   void setFilter(const QString& text);
-  /// Sets the widths of the columns in pixels; the last column takes the rest. With room to spare,
-  /// the op column of setOpLook() grows up to twice its width, until the user resizes it.
+  /// Sets the widths of the columns in pixels. With room to spare, the op column of setOpLook()
+  /// grows up to twice its width, until the user resizes it; the last text takes the rest, or the
+  /// last column if that is one.
   void setColumnWidths(const QList<int>& widths);
   /// What the rows stand for. It decides the glyph before the op and the colour of the bars.
   /// kCompared: waits and fallbacks of two ranges, of a models::CompareModel; their share is a
