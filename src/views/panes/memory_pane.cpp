@@ -24,6 +24,8 @@ constexpr double kLeastData = 60;
 /// A footprint of more than this many times the driver's memory would flatten the bands: it goes to
 /// the shelf.
 constexpr double kFootprintFlattens = 6;
+/// The percentage of recommended from which it is told without being asked for.
+constexpr double kTellingShare = 10;
 
 QString limitName(const MemoryLimitLine& limit) {
   switch (limit.kind) {
@@ -360,6 +362,8 @@ QString MemoryPane::rightReadout() const {
                ? tr("%1 %, live reaches 100 % in %2").arg(number, when)
                : tr("driver %1 % of recommended, live reaches it in %2").arg(number, when);
   }
+  // The numbers of the selection have the share too.
+  if (percent < kTellingShare && !axis_->cursor()) return {};
   return measures().small ? tr("%1 %").arg(number) : tr("driver %1 % of recommended").arg(number);
 }
 

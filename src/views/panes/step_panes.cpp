@@ -175,11 +175,21 @@ std::vector<Readout> StepTimePane::readouts() const {
     return {};
   }
   const auto& steps = store_->steps();
-  return {{Swatch::kSolid, theme().neutralBar, tr("step"), msText(steps.durationMs[*index])},
-          {Swatch::kHatchVermillion, theme().vermillion, tr("fallbacks"),
-           msText(steps.fallbackMs[*index])},
-          {Swatch::kSolid, theme().orange, tr("unplanned syncs"),
-           msText(steps.unplannedSyncMs[*index])}};
+  std::vector<Readout> readouts{
+      {Swatch::kSolid, theme().neutralBar, tr("step"), msText(steps.durationMs[*index])}};
+  // What no step of the run has needs no name.
+  const auto has = [](const analysis::SeriesPyramid& ms) {
+    return ms.minMax(0, ms.size()).max > 0;
+  };
+  if (has(steps.fallbackMs)) {
+    readouts.push_back({Swatch::kHatchVermillion, theme().vermillion, tr("fallbacks"),
+                        msText(steps.fallbackMs[*index])});
+  }
+  if (has(steps.unplannedSyncMs)) {
+    readouts.push_back({Swatch::kSolid, theme().orange, tr("unplanned syncs"),
+                        msText(steps.unplannedSyncMs[*index])});
+  }
+  return readouts;
 }
 
 QString StepTimePane::rightReadout() const {

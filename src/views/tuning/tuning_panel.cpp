@@ -83,7 +83,7 @@ TuningPanel::TuningPanel(const analysis::LiveStore* store, models::TuningState* 
   column->setSpacing(2);
   column_ = column;
   addSweep();
-  addTitle(tr("Memory model"));
+  modelTitle_ = addTitle(tr("Memory model"));
   addRows(&modelRows_, tr("Memory model"));
   reason_ = addNote();
   addDetails();
@@ -221,6 +221,7 @@ void TuningPanel::showModel() {
   std::vector<models::ValueRows::Row> rows, terms;
   reason_->setVisible(!model);
   if (!model) {
+    modelTitle_->show();
     modelRows_.setRows({});
     formulaRows_.setRows({});
     reason_->setText(state_->reason());
@@ -244,6 +245,7 @@ void TuningPanel::showModel() {
        confidence.fromRequests
            ? tr("The allocations of recorded steps, played through the allocator's heaps")
            : tr("Record every op for some steps at two settings, and heaps are known")});
+  modelTitle_->setVisible(!rows.empty());  // one setting has no error to tell
   modelRows_.setRows(std::move(rows));
   formulaRows_.setRows(std::move(terms));
 }

@@ -54,7 +54,7 @@ class TuningPanel final : public QWidget {
   models::TuningState* state_;
   models::ValueRows modelRows_, formulaRows_, budgetRows_, fixedRows_;
   QVBoxLayout* column_;  ///< what addTitle(), addNote() and addRows() add to
-  QLabel *reason_, *budgetTitle_, *fixedTitle_;
+  QLabel *reason_, *budgetTitle_, *modelTitle_, *fixedTitle_;
   QLabel *sweepTitle_, *sweepText_;
   QPushButton *startSweep_, *stopSweep_, *apply_;
   FixedBar* fixedBar_;
