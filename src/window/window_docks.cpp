@@ -305,9 +305,10 @@ void WindowDocks::setSmall(bool small) {
   refresh();
   window_->resizeDocks({controlsDock_}, {left}, Qt::Horizontal);
   window_->resizeDocks({selectionDock_, findingsDock_}, {right, right}, Qt::Horizontal);
-  // The numbers get the height that they need, the findings the rest.
+  // The numbers get the height that they need, the findings the rest. A live run will have more.
   const int tall = window_->height() - 120;
-  const int numbers = std::min(kDockTitle + ofNumbers, tall / 2 + 40);
+  const int needed = store_->end() && !live_ ? selection_->sizeHint().height() : ofNumbers;
+  const int numbers = std::min(kDockTitle + std::min(needed, ofNumbers), tall / 2 + 40);
   window_->resizeDocks({selectionDock_, findingsDock_}, {numbers, tall - numbers}, Qt::Vertical);
   window_->resizeDocks({eventsDock_}, {bottom}, Qt::Vertical);
   if (!small) {
@@ -409,9 +410,7 @@ void WindowDocks::refreshSelectionTitle() {
   const bool compares = showsComparison();
   const bool eventShown = picked && views::exists(*store_, *picked);
   DockTitle::of(selectionDock_)->setTitle(compares ? tr("Compare") : tr("Selection"));
-  QString title = compares && !eventShown ? tr("A with B")
-                  : live_                 ? tr("newest steps")
-                                          : tr("whole run");
+  QString title = compares && !eventShown ? tr("A with B") : QString();
   if (picked && views::exists(*store_, *picked)) {
     title = views::eventTitle(*store_, *picked);
   } else if (range && summary_.steps > 0) {

@@ -99,7 +99,7 @@ class TestRanges : public QObject {
 
   void everythingFollowsADrag() {
     QTRY_COMPARE(rowsOf("stepTable"), 60);
-    QCOMPARE(subtitle("selectionDock"), QString("whole run"));
+    QCOMPARE(subtitle("selectionDock"), QString());
     drag(9, 29);
     // Steps 10 and 30 are cut: 11 to 29.
     QTRY_COMPARE(rowsOf("stepTable"), 19);
@@ -128,7 +128,7 @@ class TestRanges : public QObject {
     window_->resize(1280, 760);
     window_->renderNow();
     press(Qt::Key_Period);  // picks a span
-    QTRY_VERIFY(subtitle("selectionDock") != "whole run");
+    QTRY_VERIFY(!subtitle("selectionDock").isEmpty());
     auto* numbers = find<views::SelectionPanel>("selectionPanel");
     auto* area = qobject_cast<QScrollArea*>(find<QDockWidget>("selectionDock")->widget());
     const auto topOfNumbers = [&] { return numbers->mapTo(area->viewport(), QPoint(0, 0)).y(); };
