@@ -6,7 +6,7 @@
 #include "probe/stream/event_source.h"
 
 /// A CUDA device, through PyTorch's device-independent interfaces. It exists to check what the
-/// probe and the findings say against a real queue (bench_gains --frames).
+/// probe and the findings say against a real queue.
 namespace highwater::probe {
 
 /// Returns true where this libtorch was built for CUDA, even without a device.
