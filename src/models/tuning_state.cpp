@@ -245,7 +245,14 @@ void TuningState::take(Result<tuning::MemoryModel> model) {
 void TuningState::useHeld() {
   if (!fitted_) return;
   // A sweep empties the cache before each setting.
-  model_ = hasEnded_ || sweeps_ ? *fitted_ : fitted_->goingOn(tuning::heldMemoryOf(*store_));
+  const bool goesOn = live_ && !hasEnded_ && !sweeps_;
+  model_ = goesOn ? fitted_->goingOn(tuning::heldMemoryOf(*store_)) : *fitted_;
+}
+
+void TuningState::setLive(bool live) {
+  if (live == std::exchange(live_, live) || !fitted_) return;
+  useHeld();
+  emit changed();
 }
 
 void TuningState::fitBehind(tuning::ModelInput input) {

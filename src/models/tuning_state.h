@@ -63,6 +63,10 @@ class TuningState final : public QObject {
   /// Tells what a sweep does: see sweeps() and measuring().
   void setSweeping(bool sweeps, std::optional<tuning::Setting> measuring);
 
+  /// Sets whether the process of the run may still train: not where a recording has no end, but
+  /// nobody writes it. It may until this is called.
+  void setLive(bool live);
+
   /// The setting that the user is choosing, also while a slider is held.
   [[nodiscard]] tuning::Setting chosen() const { return chosen_; }
   void setChosen(tuning::Setting setting);
@@ -111,6 +115,7 @@ class TuningState final : public QObject {
   const analysis::LiveStore* store_;
   std::optional<tuning::MemoryModel> fitted_, model_;
   bool hasEnded_ = false;  ///< at the last fit
+  bool live_ = true;
   QString reason_;
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;

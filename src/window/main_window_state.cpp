@@ -84,7 +84,9 @@ void MainWindow::updateState() {
   showWhatRuns();
   docks_->controls()->setChangeable((!live || training) && isTheUsers);
   docks_->controls()->setLive(live);
-  docks_->setLive(live || run_.condition().beingWritten);
+  const bool goesOn = live || run_.condition().beingWritten;
+  docks_->setLive(goesOn);
+  tuning_.setLive(goesOn);
   showRestartSettings();
   docks_->scriptControls()->setChangeable(training);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
