@@ -102,6 +102,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   addPage(opsTable_, tr("Ops"));
   addPage(stepTable_, tr("Steps"));
   addPage(logView_, tr("Log"));
+  tabs_->setCurrentIndex(pages_->indexOf(stepTable_));
   syncTable_ = makeOpTable(&syncPoints_, Lane::kSyncPoints, "syncTable", tr("Sync points"));
   syncDock_->setWidget(syncTable_);
   connect(focus_, &views::EventFocus::changed, this, [this] {
@@ -384,7 +385,7 @@ void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown
     tabs_->removeTab(before);
     pages_->removeWidget(page);
     page->hide();
-    if (current) tabs_->setCurrentIndex(0);
+    if (current) tabs_->setCurrentIndex(page == fallbackPage_ ? pages_->indexOf(stepTable_) : 0);
     pages_->setCurrentIndex(tabs_->currentIndex());
   }
 }
@@ -517,7 +518,7 @@ void BottomTables::showFilledPage(std::optional<views::Lane> worst) {
     tables.prepend(fallbackTable_);
   } else if (worst == Lane::kSyncPoints && small_) {
     tables.prepend(syncTable_);
-  } else if (!currentIsEmpty()) {
+  } else if (!currentIsEmpty() && pages_->currentWidget() != stepTable_) {
     return;
   }
   for (EventTable* table : tables) {

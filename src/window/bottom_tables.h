@@ -55,7 +55,8 @@ class BottomTables final : public QObject {
   /// dock of their own.
   void setSmall(bool small);
   /// Switches to the table of `worst`, the lane that the worst finding is about; without one, and
-  /// if the current table is empty, to the first that is not.
+  /// if the current table is empty or that of the steps, which each run has, to the first that is
+  /// not.
   void showFilledPage(std::optional<views::Lane> worst);
   /// Whether the current page has no rows.
   [[nodiscard]] bool currentIsEmpty() const;
