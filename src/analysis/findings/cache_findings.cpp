@@ -188,7 +188,7 @@ void findFragmentation(const CheckedSteps& steps, Findings& findings) {
                   formatBytes(wholeBytes(*finding.costBytes)) + " a step, and current does not";
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": driver " + rangeText(series.driver) +
-                     " (sampled), current at its peak " + rangeText(series.current) + "; of " +
+                     ", current at its peak " + rangeText(series.current) + "; of " +
                      std::to_string(growth.shapes) + " shapes of a batch, and " +
                      formatBytes(wholeBytes(growth.knownShapeBytes)) +
                      " of the growth came at shapes that had been trained before: free blocks do "
@@ -222,7 +222,7 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
   if (kept != findings.found.end()) {
     kept->title += ", and the driver takes " + formatBytes(wholeBytes(*finding.costBytes));
     kept->evidence += "; driver " + rangeText(series.driver) +
-                      " (sampled): where one tensor grows, each step needs a larger block than "
+                      ": where one tensor grows, each step needs a larger block than "
                       "the one that it frees";
     kept->advice +=
         ". A tensor that torch.cat makes longer at each step: keep a fixed number of "
@@ -237,8 +237,7 @@ void findDriverGrowth(const CheckedSteps& steps, Findings& findings) {
                        : ", and current does not");
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": driver " + rangeText(series.driver) +
-                     " (sampled), current at its peak " + rangeText(series.current) +
-                     ": no tensor is kept";
+                     ", current at its peak " + rangeText(series.current) + ": no tensor is kept";
   addGrowingRegion(steps, MemoryCounter::Driver, finding);
   finding.ops = opsOfNewShapes(steps);
   if (finding.ops.empty()) {
@@ -279,8 +278,7 @@ void findHiddenGrowth(const CheckedSteps& steps, Findings& findings) {
                   " that the device's driver does not count";
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": footprint of the process " +
-                     rangeText(footprint) + ", driver " + rangeText(series.driver) +
-                     " (both sampled)";
+                     rangeText(footprint) + ", driver " + rangeText(series.driver);
   addGrowingRegion(steps, MemoryCounter::Footprint, finding);
   finding.advice =
       "look for what the host keeps: results and tensors on the CPU in a list, a data "
@@ -322,7 +320,7 @@ void findCacheAboveLive(const CheckedSteps& steps, Findings& findings) {
   finding.evidence = "steps " + std::to_string(finding.firstStep) + " to " +
                      std::to_string(finding.lastStep) + ": at most " +
                      formatBytes(wholeBytes(live)) + " were in use, and the driver held at least " +
-                     formatBytes(wholeBytes(driver)) + " (sampled)";
+                     formatBytes(wholeBytes(driver));
   const auto most = std::max_element(
       steps.records.begin(), steps.records.end(),
       [](const auto& a, const auto& b) { return a.peak_current_bytes() < b.peak_current_bytes(); });

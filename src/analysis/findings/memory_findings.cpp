@@ -438,22 +438,20 @@ void findShapeGrowth(const CheckedSteps& steps, Findings& findings) {
   if (steadySlope(points) < kLeastShapeGrowthBytes) return;
   const DriverGrowth growth = driverGrowthOf(steps);
   if (growth.knownShapeBytes > growth.newShapeBytes) return;  // fragmentation
-  const double shapes = points.back().x;
   const double grownBytes = points.back().y - points.front().y;
-  const double newShapes = shapes - points.front().x;
+  const double newShapes = points.back().x - points.front().x;
   if (grownBytes <= 0 || newShapes < 1) return;
   const double bytes = grownBytes / static_cast<double>(steps.records.size() - 1);
   // Growth of current allocated is another finding.
   const std::vector<Point> current = currentAtEnds(steps);
   if (!current.empty() && steadySlope(current) > bytes / 2) return;
   Finding finding = steps.ofGrowth(FindingKind::ShapeGrowth, bytes);
-  finding.count = static_cast<std::uint64_t>(shapes);
+  finding.count = static_cast<std::uint64_t>(newShapes);
   finding.title = "Each new shape adds " + formatBytes(wholeBytes(grownBytes / newShapes)) +
                   " of driver memory";
-  finding.evidence = std::to_string(finding.count) + " shapes of a batch, " + stepsText(finding) +
-                     ": driver " + formatBytes(wholeBytes(points.front().y)) + " to " +
-                     formatBytes(wholeBytes(points.back().y)) + ", " +
-                     formatBytes(wholeBytes(grownBytes)) + " in all";
+  finding.evidence = std::to_string(finding.count) + " new shapes of a batch, " +
+                     stepsText(finding) + ": driver " + formatBytes(wholeBytes(points.front().y)) +
+                     " to " + formatBytes(wholeBytes(points.back().y));
   finding.advice =
       "pad to a few fixed lengths, so that compiled graphs and cached blocks are reused";
   if (steps.store.ownScript()) finding.advice += " (pad_to_multiple_of in a Hugging Face collator)";
@@ -521,7 +519,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   finding.title = std::string(isOver ? "Over" : "Near") + " the limit: driver memory reaches " +
                   percent + " % of " + limitName;
   const bool inSteps = region->region == Region::Step;
-  finding.evidence = "driver peak " + formatBytes(peak) + " (sampled), " +
+  finding.evidence = "driver peak " + formatBytes(peak) + ", " +
                      (inSteps ? "" : "not in a step (" + region->text() + "), ") + limitName + ' ' +
                      formatBytes(wholeBytes(limit));
   if (high > 0) {
