@@ -120,7 +120,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   }
   const auto priced = std::count_if(findings.found.begin(), findings.found.end(),
                                     [](const Finding& each) { return each.gainMs.has_value(); });
-  const bool said = findings.verdict.bottleneck == analysis::Bottleneck::kDevice;
+  const bool said = findings.verdict.text.find("host's waits") != std::string::npos;
   if (priced > 1 && findings.gainOfAllMs && !said) {
     lines +=
         hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);

@@ -494,9 +494,9 @@ void findRecoveries(const LiveStore& store, Findings& findings) {
                      " and the step was trained again, batch size " + size(largest) +
                      (largest == smallest ? "" : " \u2192 " + size(smallest));
   finding.advice =
-      "start with batch size " + size(smallest) +
-      ": each dropped step is trained again, and a smaller batch means fewer samples a "
-      "step";
+      (largest == smallest ? "use a smaller batch, or free memory"
+                           : "start with batch size " + size(smallest)) +
+      ": each dropped step is trained again, and a smaller batch means fewer samples a step";
   findings.found.push_back(std::move(finding));
 }
 

@@ -357,6 +357,9 @@ constexpr std::array<Rule, 22> kRules = {&findNonFiniteLoss,
                                          &findUnusedGradients,
                                          &findPadding};
 
+/// A share of a step, 0 to 1, that is hardly worth saving.
+constexpr double kLittleSaved = 0.05;
+
 void addGainOfAll(const GainAccount& gains, Findings& findings) {
   findings.gainOfAllMs = gains.ofAll();
   if (!findings.gainOfAllMs) return;
@@ -398,20 +401,17 @@ void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
 }
 
 /// Where the device is the bottleneck, waits take much of the host's time and hardly any of the
-/// training's: says so beside the verdict.
-void addCostOfWaits(Findings& findings) {
+/// training's: says so beside the verdict. What findings save otherwise is theirs to say.
+void addCostOfWaits(double medianMs, Findings& findings) {
   Verdict& verdict = findings.verdict;
-  const bool hasOthers =
-      std::any_of(findings.found.begin(), findings.found.end(), [](const Finding& each) {
-        return each.kind == FindingKind::Padding || each.kind == FindingKind::UnusedGradients;
-      });
-  if (verdict.bottleneck != Bottleneck::kDevice || hasOthers) return;
-  const std::string why = "the device works while the host waits.";
-  if (findings.gainOfAllMs) {
-    verdict.text += " Fixing the findings saves " + gainText(*findings.gainOfAllMs) + ": " + why;
+  if (verdict.bottleneck != Bottleneck::kDevice) return;
+  if (const auto& gain = findings.gainOfAllMs) {
+    if (gain->estimate > kLittleSaved * medianMs) return;
+    verdict.text +=
+        " Removing the host's waits saves " + gainText(*gain) + ": the device works meanwhile.";
   } else if (std::none_of(findings.found.begin(), findings.found.end(),
                           [](const Finding& each) { return each.waitsMs.has_value(); })) {
-    verdict.text += " The host's waits cost little: " + why;
+    verdict.text += " The host's waits cost little: the device works meanwhile.";
   }
 }
 
@@ -489,7 +489,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   co_await gains.settle(findings);
   dropRareReads(meanMs, findings.found);
   addGainOfAll(gains, findings);
-  addCostOfWaits(findings);
+  addCostOfWaits(medianMs, findings);
   settleOutOfMemory(findings.found);
   std::stable_sort(findings.found.begin(), findings.found.end(),
                    [](const Finding& a, const Finding& b) {

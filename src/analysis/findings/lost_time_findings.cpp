@@ -286,7 +286,9 @@ class WaitReader {
   /// Whether data go to the device between forward and backward of a script: the batch of a step
   /// was moved before, and the copy waits for the forward.
   [[nodiscard]] bool comesLate(const events::SyncPoint& wait, const Part& part) const {
-    return store_.ownScript() && wait.kind() == events::SyncKind::CopyToDevice &&
+    const bool trains =
+        store_.ownScript() && store_.run()->stepsAre == StepsAre::kTraining;  // has a backward
+    return trains && wait.kind() == events::SyncKind::CopyToDevice &&
            part.phase == events::Phase::None && part.after == events::Phase::Forward &&
            wait.bytes() >= kLateCopyBytes;
   }

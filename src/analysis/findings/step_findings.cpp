@@ -464,8 +464,10 @@ void findPadding(const CheckedSteps& steps, Findings& findings) {
   auto finding = findingOfSign(steps, FindingKind::Padding, sign);
   if (!finding) return;
   finding->title = "Padding: " + percentText(sign->share) + " of each batch is padding in all rows";
-  finding->evidence = sign->text + " (means of 16 batches); the model computes them all, and " +
-                      "attention by the square of the length";
+  finding->evidence =
+      sign->text +
+      " (means of 10 batches); unless the script packs them, the model computes them all, and " +
+      "attention by the square of the length";
   addOfSign(
       steps, std::move(*finding),
       "pad to the longest row of each batch (padding=True in place of \"max_length\"), rounded "
@@ -481,8 +483,8 @@ void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
     finding->title =
         "Unused gradients: backward goes on into " + dropped->text + ", which is not trained then";
     finding->evidence =
-        "its gradients are cleared before its own optimizer steps: " + percentText(dropped->share) +
-        " of the parameters for which backward computes gradients there";
+        "its gradients, " + percentText(dropped->share) +
+        " of all by the number of parameters, are cleared before its own optimizer steps";
     addOfSign(steps, std::move(*finding),
               "call it under torch.no_grad() where another model is trained with its output, or "
               "detach() the output",

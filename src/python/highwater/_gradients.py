@@ -1,6 +1,7 @@
 """Finds models for which backward computes gradients that no optimizer uses."""
 from __future__ import annotations
 
+import collections
 import weakref
 
 from ._modules import unwrapped
@@ -9,9 +10,11 @@ from ._modules import unwrapped
 _LOOK_AFTER = (3, 10, 30, 100, 300)
 # The least share of the parameters with gradients that no optimizer has.
 _LEAST_SHARE = 0.2
-# For so many steps of optimizers it is looked for what is dropped, which must happen so often.
-_STEPS_FOR_DROPPED = 60
+# In these steps of optimizers, counted from 1, it is looked for what is dropped, which must happen so often. In the first
+# ones a scaler may still look for its scale, and what is called more often is no part of a training in turns.
+_FIRST_FOR_DROPPED, _STEPS_FOR_DROPPED = 10, 60
 _LEAST_DROPPED = 5
+_MOST_CALLS = 64
 
 
 class _Suspect:
@@ -129,95 +132,107 @@ class DroppedGradients:
     optimizer steps: a generator in a step of the discriminator, without torch.no_grad() or detach().
 
     `note` is called once, with the line that calls the model there, its class, and its share of the parameters that
-    have gradients then. What is fed by the model that is trained needs its gradients, and is not meant.
+    have gradients, over all steps. What is also fed by the model that is trained needs its gradients, and is not meant.
     """
 
     def __init__(self, optimizers, note):
         self._optimizers, self._note = optimizers, note
-        self._steps_left = _STEPS_FOR_DROPPED
+        self._steps, self._is_done = 0, False
         self._calls: list = []  # (the model, weakly; the line) since an optimizer has stepped
-        # Of each model that was called its first parameter, weakly, and what that had as its gradient then, by its id.
-        self._gradients: dict = {}
+        self._hooks: dict = {}  # of the first parameters of models that may be meant, by the parameters' ids
+        self._computed: set[int] = set()  # the ids of those that got gradients since an optimizer has stepped
         self._pending: dict = {}  # (line, model, share) by the id of the optimizer that has not used its gradients
-        self._dropped: dict[int, int] = {}  # how often: of the ids of optimizers
-        self._used: dict[int, int] = {}
+        # By the ids of optimizers: in how many steps of others, how often cleared, and how often used after all.
+        self._regions, self._dropped, self._used = collections.Counter(), collections.Counter(), collections.Counter()
 
     @property
     def looks(self) -> bool:
-        return self._steps_left > 0
+        return not self._is_done and len(self._calls) < _MOST_CALLS
 
     def others_train(self) -> None:
-        """See UnusedGradients.others_train()."""
-        self._steps_left = 0
+        """See UnusedGradients.others_train(). Hooks stay, as there."""
+        self._is_done = True
 
-    def called(self, module, line: str) -> None:
+    def called(self, module, line_of_call) -> None:
         """A model is called with gradients, outside of any other."""
-        self._calls.append((weakref.ref(module), line))
+        if self.looks:
+            self._calls.append((weakref.ref(module), line_of_call()))
+
+    def skipped(self, optimizer) -> None:
+        """A scaler left out the step of an optimizer: its gradients are not finite."""
+        self._pending.pop(id(optimizer), None)
+        self._calls.clear()
+        self._computed.clear()
 
     def after_step(self, optimizer) -> None:
-        if not self.looks:
+        if self._is_done:
             return
-        self._steps_left -= 1
         calls, self._calls = self._calls, []
+        computed, self._computed = self._computed, set()
+        self._steps += 1
+        if self._steps > _STEPS_FOR_DROPPED:
+            self._end()
+            return
         try:
             if self._pending.pop(id(optimizer), None):
-                self._used[id(optimizer)] = self._used.get(id(optimizer), 0) + 1
-            self._look(optimizer, calls)
+                self._used[id(optimizer)] += 1
+            self._look(optimizer, calls if len(calls) < _MOST_CALLS else [], computed)
         except Exception:  # of a parameter of another class; nothing is said then
-            self._steps_left = 0
+            self._end()
 
     def cleared(self, optimizer) -> None:
         """The gradients of an optimizer's parameters are about to be set to zero."""
-        if not self.looks:
+        found = self._pending.pop(id(optimizer), None)
+        if found is None or self._is_done:
             return
-        for group in optimizer.param_groups:
-            for each in group["params"]:
-                ref, state = self._gradients.get(id(each), (None, None))
-                if state is not None:  # zeros are written to it, or it is dropped
-                    self._gradients[id(each)] = ref, (state[0], state[1] + 1)
-        dropped = self._pending.pop(id(optimizer), None)
-        if dropped is None:
-            return
-        count = self._dropped[id(optimizer)] = self._dropped.get(id(optimizer), 0) + 1
-        if count >= _LEAST_DROPPED and count > 4 * self._used.get(id(optimizer), 0):
-            self._steps_left = 0
-            self._note(*dropped)
+        self._dropped[id(optimizer)] += 1
+        count = self._dropped[id(optimizer)]
+        if count >= _LEAST_DROPPED and count > 4 * self._used[id(optimizer)]:
+            line, model, share = found
+            share *= self._regions[id(optimizer)] / (self._steps - _FIRST_FOR_DROPPED)
+            self._end()
+            self._note(line, model, min(share, 1.0))
 
-    def _look(self, optimizer, calls):
-        """Notes the models that were called before the first one that `optimizer` trains, and got gradients."""
-        is_before = True
-        for ref, line in calls:
-            module = ref()
-            first, elements = _trained(module) if module is not None else (None, 0)
-            if first is None:
-                continue
-            owner = next((each for each in self._optimizers if _has(each, first)), None)
-            is_before = is_before and owner is not optimizer
-            _, before = self._gradients.setdefault(id(first), (weakref.ref(first), None))
-            now = _state(first.grad)
-            if is_before and owner is not None and now is not None and now != before and id(owner) not in self._pending:
-                own = sum(each.numel() for group in optimizer.param_groups for each in group["params"])
-                self._pending[id(owner)] = line, class_of(module), elements / (elements + own)
-        if is_before:  # no model that it trains was called
+    def _end(self) -> None:
+        self._is_done = True
+        self._calls.clear()
+        self._pending.clear()
+        for hook in self._hooks.values():
+            hook.remove()
+        self._hooks.clear()
+
+    def _look(self, optimizer, calls, computed) -> None:
+        """Notes the models that were called only before the first one that `optimizer` trains, and got gradients."""
+        used = {id(parameter) for group in optimizer.param_groups for parameter in group["params"]}
+        models = {id(module): module for module in (ref() for ref, _ in calls) if module is not None}
+        trained = {at for at, module in models.items() if any(id(each) in used for each in module.parameters())}
+        order = [id(ref()) for ref, _ in calls]
+        first = next((i for i, at in enumerate(order) if at in trained), None)
+        if first is None:
             self._pending.clear()
-        for at, (ref, _) in self._gradients.items():
-            parameter = ref()
-            self._gradients[at] = ref, _state(parameter.grad) if parameter is not None else None
+            return
+        for i in range(first):
+            if order[i] not in models or order[i] in order[:i] or order[i] in order[first:]:
+                continue
+            module = models[order[i]]
+            own = [each for each in module.parameters() if each.requires_grad and each.is_leaf]
+            owner = next((each for each in self._optimizers if each is not optimizer and own and _has(each, own[0])), None)
+            if owner is None:
+                continue
+            if id(own[0]) not in self._hooks:
+                self._hooks[id(own[0])] = own[0].register_post_accumulate_grad_hook(self._note_computed)
+            elif id(own[0]) in computed and self._steps > _FIRST_FOR_DROPPED:
+                elements = sum(each.numel() for each in own)
+                others = sum(each.numel() for group in optimizer.param_groups for each in group["params"])
+                self._regions[id(owner)] += 1
+                self._pending.setdefault(id(owner), (calls[i][1], class_of(module), elements / (elements + others)))
 
-
-def _trained(module):
-    """A model's first parameter with a gradient of its own, and the elements of all these; None for none."""
-    parameters = [each for each in module.parameters() if each.requires_grad and each.is_leaf]
-    return (parameters[0] if parameters else None), sum(each.numel() for each in parameters)
+    def _note_computed(self, parameter) -> None:
+        self._computed.add(id(parameter))
 
 
 def _has(optimizer, parameter) -> bool:
     return any(each is parameter for group in optimizer.param_groups for each in group["params"])
-
-
-def _state(gradient):
-    """What changes when a gradient is added to; None for none."""
-    return None if gradient is None else (id(gradient), gradient._version)
 
 
 def class_of(module) -> str:

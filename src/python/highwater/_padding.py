@@ -4,11 +4,13 @@ from __future__ import annotations
 import collections.abc
 import os
 import re
+import weakref
 
 from ._code import function_of_users, source_lines
 
-# So many batches of the training are looked at; a look takes some 30 us.
-_LOOKS = 16
+# So many batches of the training are looked at, the first eight and then each eighth; a look takes some 30 us.
+_LOOKS = 10
+_NEAR, _APART = 8, 8
 # Shorter rows, or a smaller share of columns of padding, are not worth a word.
 _LEAST_COLUMNS = 32
 _LEAST_SHARE = 0.2
@@ -25,29 +27,43 @@ class Padding:
     def __init__(self, torch, note):
         self._torch, self._note = torch, note
         self._integers = torch.int64, torch.int32
-        self._columns, self._unused, self._looks = 0, 0, 0
+        self._batches, self._looks, self._columns, self._unused = 0, 0, 0, 0
+        self._found = None  # the columns of the last batch that was looked at, those unused, and its iterator, weakly
 
     @property
     def looks(self) -> bool:
         return self._looks < _LOOKS
 
-    def after_fetch(self, iterator, batch) -> None:
+    def fetched(self, iterator, batch) -> None:
         """A loader has made a batch for the training."""
+        number, self._batches = self._batches, self._batches + 1
+        if number >= _NEAR and number % _APART:
+            return
         try:
-            found = self._unused_columns(batch)
-            if found is None:
+            self._found = None
+            sizes = self._unused_columns(batch)
+            if sizes is None:
                 self._looks = _LOOKS
-                return
-            self._looks += 1
-            self._columns += found[0]
-            self._unused += found[1]
-            if self._looks == _LOOKS and self._unused >= _LEAST_SHARE * self._columns:
-                mean = round(self._columns / _LOOKS)
-                used = round((self._columns - self._unused) / _LOOKS)
-                self._note(_line_that_pads(iterator), f"{mean} columns, of which the longest row uses {used}",
-                           self._unused / self._columns)
+            else:
+                self._found = *sizes, weakref.ref(iterator)
         except Exception:  # a batch may be anything; nothing is said then
             self._looks = _LOOKS
+
+    def computed(self, length: int) -> None:
+        """The model is called with rows of this length. One that gets others cuts them, or does not read these tokens."""
+        if self._found is None or not self.looks:
+            return
+        (columns, unused, iterator), self._found = self._found, None
+        if length != columns:
+            self._looks = _LOOKS
+            return
+        self._looks += 1
+        self._columns += columns
+        self._unused += unused
+        if self._looks == _LOOKS and self._unused >= _LEAST_SHARE * self._columns:
+            mean, used = self._columns / _LOOKS, (self._columns - self._unused) / _LOOKS
+            self._note(_line_that_pads(iterator()),
+                       f"{mean:.0f} columns, of which the longest row uses {used:.0f}", self._unused / self._columns)
 
     def _unused_columns(self, batch):
         """How many columns the batch has, and how many of them are padding in all of its rows: those that its mask leaves

@@ -197,7 +197,7 @@ class Training(StepListener):
             return _EVALUATION if evaluates else _FORWARD
         self._evaluates = evaluates
         if root.parameters and not evaluates and self._dropped_gradients.looks:
-            self._dropped_gradients.called(module, line_of_user())
+            self._dropped_gradients.called(module, line_of_user)
         if root.parameters and not evaluates and self._unused_gradients.awaits_call_of(module):
             self.note_sign("unused_gradients", line_of_user(), class_of(module), self._unused_gradients.share)
         self._heal()
@@ -280,6 +280,8 @@ class Training(StepListener):
             self._rule.evaluated(id(root), batch, length, weight)
             self._tell_what_steps_are(self.step)
         else:
+            if root.parameters:
+                self._padding.computed(length)
             self._rule.forward(batch, length, weight, id(root))
             self._closure_works = bool(self._steps_in_progress)
             if 2 * root.parameters >= self._largest:
@@ -386,7 +388,7 @@ class Training(StepListener):
         self.leave_fetch(mine)
         if batch is not None and mine and self._padding.looks and self._trains_with(self._loader):
             with self._plain_tensors():
-                self._padding.after_fetch(self._settings_of(), batch)
+                self._padding.fetched(self._settings_of(), batch)
 
     # Backward
 
@@ -458,7 +460,8 @@ class Training(StepListener):
             self.probe.end_phase()
             with self._plain_tensors():
                 self._unused_gradients.after_step(self._steps, self._names)
-                self._dropped_gradients.after_step(optimizer)
+                if not self._backwards:
+                    self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
                 self._kept_tensors.after_step(self._steps)
             if self._steps == 1 and any(group.get("foreach") or group.get("fused") for group in optimizer.param_groups):
@@ -475,6 +478,7 @@ class Training(StepListener):
         optimizer, steps, error = entered
         if sys.exc_info()[1] is error and steps == self._steps and self._is_training_thread():
             self._steps += 1
+            self._dropped_gradients.skipped(optimizer)
             self._rule.optimizer_begins(id(optimizer))
             self._rule.optimizer_ends(id(optimizer))
 

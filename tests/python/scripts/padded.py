@@ -7,7 +7,7 @@ from torch.utils.data import DataLoader
 
 
 class Sentences(torch.utils.data.Dataset):
-    def __init__(self, count=160):
+    def __init__(self, count=240):
         rng = random.Random(1)
         self.rows = [[rng.randrange(1, 50) for _ in range(16)] for _ in range(count)]
 
