@@ -452,6 +452,21 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   return true;
 }
 
+/// Whether one step has more than half of the host's own work of a part: an exception, as when
+/// another program took the processor, and no work of the others.
+bool isOfOneStep(const CheckedSteps& steps, const Part& part) {
+  std::map<std::size_t, std::int64_t> ofSteps;
+  std::int64_t allNs = 0, mostNs = 0;
+  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
+    if (span.part != part || span.activity != Activity::Work) return;
+    std::int64_t& ns = ofSteps[span.row];
+    ns += span.endNs - span.beginNs;
+    allNs += span.endNs - span.beginNs;
+    mostNs = std::max(mostNs, ns);
+  });
+  return 2 * mostNs > allNs;
+}
+
 /// What takes most of the steps must not stay unsaid, though the device may be as slow: loading, or
 /// the part that a script works in longest, if host samples tell the line.
 void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, const OwnWork& own,
@@ -465,6 +480,7 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
   if (costMs < kLeastOwnWorkShare * allMs) return;
   // Where the host waits, the device is behind, and what the host does meanwhile costs little.
   if (steps.perStepMs(waitNsIn(account, Region::Step)) >= kLeastIdleShare * allMs) return;
+  if (!loads && isOfOneStep(steps, own.part)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
   finding.estimate = true;
   finding.where = loads ? std::string(phaseName(events::Phase::BatchAssembly)) : own.where;
