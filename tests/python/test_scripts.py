@@ -65,7 +65,7 @@ class Scripts(unittest.TestCase):
 
     def test_padding(self):
         self.assertEqual(self.signs("padded"), {"padding": (
-            "PAD", "64 columns, of which the longest row uses 16", "0.7500")})
+            "PAD", "64 columns, of which the longest row uses 16 (means of 10 batches)", "0.7500")})
         self.assertEqual(self.signs("encoder_decoder"), {})
 
     def test_gradients_are_not_read_while_other_threads_compute_some(self):

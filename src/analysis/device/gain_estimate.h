@@ -134,6 +134,7 @@ class GainEstimator {
   /// How far the stretches of one timeline are read.
   struct Reading;
 
+  /// Adds the parts of a stretch, with the device work that is queued in them.
   void addStretch(const Stretch& stretch, Reading& reading);
   /// Counts the steps of the blocks that are read.
   void countSteps(const Reading& reading);

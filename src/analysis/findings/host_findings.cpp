@@ -58,6 +58,11 @@ struct LineAdvice {
   std::string_view text, advice;
   bool isAll = false;  ///< it replaces the advice on the host's work
 };
+
+constexpr std::string_view kRowAdvice =
+    "a row of a DataFrame is a new object each time: convert its columns to arrays or tensors "
+    "once, before the training, and index those";
+
 constexpr std::array kLineAdvice = {
     LineAdvice{"gc.collect(",
                "leave gc.collect() out, or call it once an epoch: it looks at every object of the "
@@ -85,12 +90,8 @@ constexpr std::array kLineAdvice = {
     LineAdvice{"np.append(",
                "np.append() copies the whole array each time: collect in a list, or write into an "
                "array that was made large enough"},
-    LineAdvice{".iloc[",
-               "a row of a DataFrame is a new object each time: convert its columns to arrays or "
-               "tensors once, before the training, and index those"},
-    LineAdvice{".iterrows(",
-               "a row of a DataFrame is a new object each time: convert its columns to arrays or "
-               "tensors once, before the training, and index those"},
+    LineAdvice{".iloc[", kRowAdvice},
+    LineAdvice{".iterrows(", kRowAdvice},
     LineAdvice{"tokenizer(", "tokenize the texts once, before the training, and keep the numbers"},
     LineAdvice{".savefig(", "draw every few hundred steps only, or after the training"},
 };

@@ -464,10 +464,9 @@ void findPadding(const CheckedSteps& steps, Findings& findings) {
   auto finding = findingOfSign(steps, FindingKind::Padding, sign);
   if (!finding) return;
   finding->title = "Padding: " + percentText(sign->share) + " of each batch is padding in all rows";
-  finding->evidence =
-      sign->text +
-      " (means of 10 batches); unless the script packs them, the model computes them all, and " +
-      "attention by the square of the length";
+  finding->evidence = sign->text +
+                      "; unless the script packs them, the model computes them all, and "
+                      "attention by the square of the length";
   addOfSign(
       steps, std::move(*finding),
       "pad to the longest row of each batch (padding=True in place of \"max_length\"), rounded "

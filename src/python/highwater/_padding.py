@@ -21,7 +21,7 @@ class Padding:
     """What no row of a batch uses: columns that the model computes for nothing.
 
     `note` is called once, with the line that pads, "reviews.py:29" ("" where it is not the script's), the sizes,
-    "256 columns, of which the longest row uses 71", and the share of columns that no row uses.
+    "256 columns, of which the longest row uses 71 (means of 10 batches)", and the share of columns that no row uses.
     """
 
     def __init__(self, torch, note):
@@ -62,8 +62,8 @@ class Padding:
         self._unused += unused
         if self._looks == _LOOKS and self._unused >= _LEAST_SHARE * self._columns:
             mean, used = self._columns / _LOOKS, (self._columns - self._unused) / _LOOKS
-            self._note(_line_that_pads(iterator()),
-                       f"{mean:.0f} columns, of which the longest row uses {used:.0f}", self._unused / self._columns)
+            sizes = f"{mean:.0f} columns, of which the longest row uses {used:.0f} (means of {_LOOKS} batches)"
+            self._note(_line_that_pads(iterator()), sizes, self._unused / self._columns)
 
     def _unused_columns(self, batch):
         """How many columns the batch has, and how many of them are padding in all of its rows: those that its mask leaves
