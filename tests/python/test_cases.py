@@ -25,6 +25,7 @@ import json
 import os
 import re
 import sqlite3
+import statistics
 import subprocess
 import sys
 import unittest
@@ -104,17 +105,28 @@ def wrong_device_work(report, recording, ledger):
     work = report["device_work"]
     if not work or zero_ns is None or work["step"] + 1 not in begins:
         return
-    from_ns, to_ns = (zero_ns + begins[step] * 1e6 for step in (work["step"], work["step"] + 1))
-    times = collections.Counter()
-    for each in kernels:
-        if from_ns <= each["enqueued_ns"] < to_ns:
-            times[kernel_of(each["op"].removeprefix("aten::"))] += each["end_ns"] - each["start_ns"]
+    times = times_of_a_step_like(work["step"], begins, zero_ns, kernels)
     if sum(times.values()) < LEAST_WORK_NS:
         return
     for place in work["places"]:
-        share = sum(times[each] for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
+        share = sum(times.get(each, 0) for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
         if place["low_share"] > MOST_OF_THE_TRUE_SHARE * share + 0.1:
             yield f"{place} has {share:.2f} of the device's time by the ledger"
+
+
+def times_of_a_step_like(counted, begins, zero_ns, kernels):
+    """The time of each op's kernels: the median over the steps that enqueued the same kernels as the counted one did.
+    Beside other programs a kernel of one step may take the time of many: one step tells no shares."""
+    counts, times = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter)
+    order = sorted(begins)
+    borders = [zero_ns + begins[step] * 1e6 for step in order]
+    for each in kernels:
+        step = order[max(bisect.bisect_right(borders, each["enqueued_ns"]) - 1, 0)]
+        op = kernel_of(each["op"].removeprefix("aten::"))
+        counts[step][op] += 1
+        times[step][op] += each["end_ns"] - each["start_ns"]
+    alike = [times[step] for step in order if counts[step] == counts[counted]]
+    return {op: statistics.median(each[op] for each in alike) for op in counts[counted]}
 
 
 def kernel_of(op):
