@@ -92,6 +92,19 @@ class TestMemoryGrowth : public QObject {
     QVERIFY(std::fabs(noisy->riseBytes - 100'000) < 5000);
   }
 
+  /// What is freed soon after, and levels that waver, are no jumps.
+  void aJumpStays() {
+    const auto growth = growthOf(
+        40,
+        [](auto step) {
+          const std::uint64_t wavers = step > 26 && step < 30 ? 6 << 20 : 0;
+          return kBase + (step / 10) * (16 << 20) + (step == 13 ? 20 << 20 : 0) + wavers;
+        },
+        sameLength);
+    QCOMPARE(growth->shape, GrowthShape::Jumps);
+    QCOMPARE(growth->atSteps, (std::vector<std::uint32_t>{10, 20, 30, 40}));
+  }
+
   /// Random walks, noise and lines: neither a sawtooth nor jumps.
   void noiseHasNoShape() {
     std::mt19937 random(11);

@@ -159,10 +159,15 @@ bool addSawtooth(const std::vector<Point>& points, MemoryGrowth& growth) {
 
 /// A series that grows at some steps, by about the same, and hardly in between.
 void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
-  double largest = 0;
-  for (std::size_t i = 1; i < points.size(); ++i) {
-    largest = std::max(largest, points[i].y - points[i - 1].y);
+  // What queued work still holds at the end of a step is freed soon after: a jump stays.
+  std::vector<double> jumpsBy(points.size());
+  double leastLater = points.back().y;
+  for (std::size_t i = points.size() - 1; i > 0; --i) {
+    leastLater = std::min(leastLater, points[i].y);
+    const double grown = points[i].y - points[i - 1].y;
+    if (leastLater - points[i - 1].y >= grown / 2) jumpsBy[i] = std::max(grown, 0.0);
   }
+  const double largest = *std::max_element(jumpsBy.begin(), jumpsBy.end());
   std::vector<double> between;
   std::vector<std::vector<double>> levels(1);  // what is read between two jumps
   levels[0].push_back(points[0].y);
@@ -172,7 +177,7 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
   bool jumped = false;
   for (std::size_t i = 1; i < points.size(); ++i) {
     const double grown = points[i].y - points[i - 1].y;
-    const bool isJump = grown > 0 && grown >= largest / 4;
+    const bool isJump = jumpsBy[i] > 0 && jumpsBy[i] >= largest / 4;
     if (!isJump) {
       between.push_back(std::abs(grown));
       levels.back().push_back(points[i].y);
@@ -196,7 +201,11 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
     jumps.push_back(medianOf(levels[i]) - medianOf(levels[i - 1]));
   }
   const double height = medianOf(jumps);
-  if (jumps.size() < kLeastJumps || 2 * grew > points.size()) return;
+  // A step's last reading may lie anywhere in it, so that the levels waver.
+  for (std::size_t i = jumps.size(); i-- > 0;) {
+    if (jumps[i] < height / 2) atSteps.erase(atSteps.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+  if (atSteps.size() < kLeastJumps || 2 * grew > points.size()) return;
   if (total < 0.8 * net || net < 0.8 * total || medianOf(std::move(between)) > height / 20) return;
   growth.shape = GrowthShape::Jumps;
   growth.slopeBytes = net / (points.back().x - points.front().x);
