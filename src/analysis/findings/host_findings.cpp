@@ -479,8 +479,11 @@ void addLargeOwnWork(const CheckedSteps& steps, const TimeAccount& account, cons
   const bool loads = loadMs >= ownMs;
   const double costMs = loads ? loadMs : ownMs;
   if (costMs < kLeastOwnWorkShare * allMs) return;
-  // Where the host waits, the device is behind, and what the host does meanwhile costs little.
-  if (steps.perStepMs(waitNsIn(account, Region::Step)) >= kLeastIdleShare * allMs) return;
+  // Where the host waits, in the steps or for what they leave over, the device is behind, and what
+  // the host does meanwhile costs little.
+  const TimeRange toEnd{account.range.beginNs, wholeRun(steps.store).endNs};
+  const std::int64_t waitsNs = waitNsIn(account, Region::Step) + backlogNs(steps, toEnd);
+  if (steps.perStepMs(waitsNs) >= kLeastIdleShare * allMs) return;
   if (!loads && isOfOneStep(steps, own.part)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, costMs);
   finding.estimate = true;
