@@ -71,6 +71,30 @@ class TestVerdict : public QObject {
     QCOMPARE(waitFor(400).bottleneck, Bottleneck::kUnknown);
   }
 
+  /// Of a single wait only what takes most of the steps' time tells that the device is behind.
+  void aSingleLongWait() {
+    const auto waitFor = [](std::int64_t ms) {
+      OwnedBatch batch;
+      std::int64_t nowMs = 0;
+      for (std::uint32_t step = 1; step <= 30; ++step) {
+        const std::int64_t waitMs = step == 20 ? ms : 0;
+        batch.steps.push_back(stepAt(step, nowMs, 2 + waitMs, 64));
+        if (waitMs > 0) {
+          batch.syncPoints.emplace_back((nowMs + 2) * kMs, waitMs * kMs, 4, step, kCopy, kNoId,
+                                        kNoId, kTrainingThread, events::SyncKind::ScalarRead,
+                                        events::Phase::None, std::uint8_t{0});
+        }
+        nowMs += 2 + waitMs;
+      }
+      return verdictOf(batch);
+    };
+    QCOMPARE(waitFor(30).bottleneck, Bottleneck::kUnknown);
+    const Verdict behind = waitFor(400);
+    QCOMPARE(behind.bottleneck, Bottleneck::kDevice);
+    QVERIFY2(behind.text.find("the device is 400 ms behind") != std::string::npos,
+             behind.text.c_str());
+  }
+
   void aPauseIsNoTimeOfTheTraining() {
     OwnedBatch batch = runOf(evenStep(1000), 40).batch();
     const OwnedBatch later = batch;

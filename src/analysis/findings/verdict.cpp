@@ -106,7 +106,7 @@ constexpr double kRareWaits = 0.25;
 
 /// How far the device was behind the host, where it was so at most of the waits: in steps that are
 /// alike the backlog only grows if the device is the slower one. Empty where it was not, where many
-/// steps wait, and where fewer than two waits tell.
+/// steps wait, and where a single wait tells, unless that takes most of the steps' time.
 std::string backlogText(const LiveStore& store, std::span<const events::StepRecord> steps) {
   const auto waitNsOf = [&store](const events::StepRecord& step) {
     return store.syncLane().summedNs(step.begin_ns(), endNsOf(step));
@@ -117,7 +117,9 @@ std::string backlogText(const LiveStore& store, std::span<const events::StepReco
   }
   ownNs /= static_cast<double>(steps.size());
   std::vector<double> backlogs;
+  double allNs = 0;
   for (const events::StepRecord& each : steps) {
+    allNs += static_cast<double>(each.duration_ns());
     const std::int64_t waitNs = waitNsOf(each);
     // A step that does much else before it waits may have queued more than the others.
     const bool isLikeOthers =
@@ -125,7 +127,8 @@ std::string backlogText(const LiveStore& store, std::span<const events::StepReco
     if (waitNs > kNearZeroWaitNs && isLikeOthers) backlogs.push_back(static_cast<double>(waitNs));
   }
   const auto mostWaits = kRareWaits * static_cast<double>(steps.size());
-  if (backlogs.size() < 2 || static_cast<double>(backlogs.size()) > mostWaits) return {};
+  if (backlogs.empty() || static_cast<double>(backlogs.size()) > mostWaits) return {};
+  if (backlogs.size() == 1 && 2 * backlogs.front() < allNs) return {};
   const double medianNs = medianOf(std::move(backlogs));
   if (medianNs <= kMostStepsLeft * ownNs) return {};
   return "where the host waits, in few of the steps, the device is " +
