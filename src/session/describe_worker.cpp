@@ -3,7 +3,9 @@
 #include <QEventLoop>
 #include <QProcessEnvironment>
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/exit_codes.h"
 #include "core/sim_knobs.h"
@@ -89,23 +91,26 @@ Result<Hello> describeWorker(const LaunchOptions& options) {
 Result<void> checkSimulatedSettings(const ScriptOptions& script) {
   if (!script.simulated) return {};
   const QProcessEnvironment all = environmentWith(script.environment);
-  const auto mayBeWrong = [&all](const SimKnob& knob) {
-    const QString value = all.value(QLatin1String(knob.variable));
-    const bool isFlag = *knob.metavar == '\0';
-    return !value.isEmpty() && knob.variable != std::string_view(kSimLedgerVariable) &&
-           !(isFlag && value == QLatin1String("1"));
-  };
-  if (std::none_of(kSimKnobs.begin(), kSimKnobs.end(), mayBeWrong)) return {};
+  std::vector<std::string> mayBeWrong;
+  for (const QString& key : all.keys()) {
+    const std::string name = key.toStdString();
+    const auto knob = std::find_if(kSimKnobs.begin(), kSimKnobs.end(),
+                                   [&name](const SimKnob& each) { return each.variable == name; });
+    const bool isKnob = knob != kSimKnobs.end();
+    const bool isFlag = isKnob && *knob->metavar == '\0' && all.value(key) == QLatin1String("1");
+    if (name == kSimLedgerVariable || isFlag || (isKnob && all.value(key).isEmpty())) continue;
+    if (isKnob || name.starts_with(kSimPrefix)) mayBeWrong.push_back(name);
+  }
+  if (mayBeWrong.empty()) return {};
   LaunchOptions options;
   options.device = "sim";
   options.environment = script.environment;
   const auto answer = describeWorker(options);
   // What else the worker refuses may be no matter of the script, nor of its PyTorch.
-  const auto isAbout = [&answer](const SimKnob& knob) {
-    return knob.variable != std::string_view(kSimMissingOpsVariable) &&
-           answer.error().message.find(knob.variable) != std::string::npos;
+  const auto isAbout = [&answer](const std::string& name) {
+    return name != kSimMissingOpsVariable && answer.error().message.find(name) != std::string::npos;
   };
-  if (answer || std::none_of(kSimKnobs.begin(), kSimKnobs.end(), isAbout)) return {};
+  if (answer || std::none_of(mayBeWrong.begin(), mayBeWrong.end(), isAbout)) return {};
   return usageError(withOptionNames(answer.error().message, script.environment));
 }
 

@@ -279,13 +279,22 @@ for step in range(10):
     QVERIFY2(refused.err.contains("there is no file nosuch.py in "), qPrintable(refused.err));
   }
 
-  void endsBeforeTheProgramWhereALimitIsWrong() {
-    const QString file = folder_.filePath("limit.highwater"),
-                  began = folder_.filePath("limit began");
-    const Outcome refused = runHighwater({"run", "--record", file, "--", "touch", began},
-                                         {"HIGHWATER_HANG_TIMEOUT_MS=soon"});
+  void endsBeforeTheProgramWhereAVariableIsWrong_data() {
+    QTest::addColumn<QString>("setting");
+    for (const char* each : {"HIGHWATER_HANG_TIMEOUT_MS=soon", "HIGHWATER_SIM_THERMAL=hot",
+                             "HIGHWATER_SIM_SLOWDWON=2"}) {
+      QTest::newRow(each) << each;
+    }
+  }
+
+  void endsBeforeTheProgramWhereAVariableIsWrong() {
+    QFETCH(const QString, setting);
+    const QString file = folder_.filePath("refused.highwater"),
+                  began = folder_.filePath("refused began");
+    const Outcome refused =
+        runHighwater({"run", "--device", "sim", "--record", file, "--", "touch", began}, {setting});
     QCOMPARE(refused.exitCode, 2);
-    QVERIFY2(refused.err.contains("HIGHWATER_HANG_TIMEOUT_MS"), qPrintable(refused.err));
+    QVERIFY2(refused.err.contains(setting.section('=', 0, 0)), qPrintable(refused.err));
     QVERIFY(!QFile::exists(began) && !QFile::exists(file));
   }
 
