@@ -15,7 +15,8 @@ line each.
   any_in_report, never_in_report   what the text of the report must say, or may not
   kernels             false where the simulated device's kernels do not tell a Mac's shares, as in convolutions over
                       2 x 2 pixels, which take it much longer
-  by_time             it depends on which is the slower, the host or the device
+  by_time             it depends on which is the slower, the host or the device; of the others a finding that the
+                      host is the slower one counts for nothing
   known_wrong         why Highwater does not do so yet, or not each time: then the case is skipped where it is wrong
 Of each program that ends well, what was recorded of its waits must be the simulated device's own account of them, the
 ledger. What a case says of time (by_time) is wrong where other programs have the machine's cores, as the simulated
@@ -241,11 +242,14 @@ class Judged(Recording):
         if batch and abs(samples_a_step(report) - batch) > 0.15 * batch:
             yield f"{samples_a_step(report):.0f} samples a step"
         findings = ["\n".join(texts(each)) for each in report["findings"]]
+        # Where other programs have the cores, the host may indeed be the slower one.
+        of_work = findings if case.get("by_time") else [
+            text for text, each in zip(findings, report["findings"]) if each["kind"] != "host_bound"]
         if case.get("none"):
-            yield from (f"a finding: {each}" for each in findings)
+            yield from (f"a finding: {each}" for each in of_work)
         text = self.report_as() if case.keys() & {"any_in_report", "never_in_report"} else ""
         for key, there, wanted, message in (
-                ("first", findings[:1], True, "the first finding lacks"), ("any", findings, True, "no finding says"),
+                ("first", of_work[:1], True, "the first finding lacks"), ("any", findings, True, "no finding says"),
                 ("never", findings, False, "a finding says"),
                 ("waits", texts(report["sync_points"]), True, "no wait at"),
                 ("any_in_report", [text], True, "the report lacks"),
