@@ -91,6 +91,11 @@ void add(Times& to, const Times& more) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += more[i];
 }
 
+/// "addmm in head", without the shapes.
+std::string opInModuleText(const DeviceWorkPlace& place) {
+  return place.op + (place.module.empty() ? "" : " in " + place.module);
+}
+
 }  // namespace
 
 DeviceWork estimateDeviceWork(const LiveStore& store) {
@@ -137,11 +142,9 @@ std::string shareText(const DeviceWorkPlace& place) {
 }
 
 std::string largestOpText(const DeviceWorkPlace& place) {
-  std::string text = place.op;
-  if (!place.module.empty()) text += " in " + place.module;
   const std::string shapes = countedShapes(place.shapes);
-  if (!shapes.empty() && shapes.size() <= kMostShapes) text += " of " + shapes;
-  return text;
+  const bool isShort = !shapes.empty() && shapes.size() <= kMostShapes;
+  return opInModuleText(place) + (isShort ? " of " + shapes : "");
 }
 
 std::string largestWorkText(const DeviceWork& work) {
@@ -151,10 +154,10 @@ std::string largestWorkText(const DeviceWork& work) {
   if (middle(0) < kLargeShare) return {};
   const auto placeText = [&work](std::size_t place) {
     const DeviceWorkPlace& each = work.places[place];
-    if (each.site.line.empty()) return largestOpText(each) + ", " + shareText(each);
+    if (each.site.line.empty()) return opInModuleText(each) + ", " + shareText(each);
     const bool isMost = each.opLow >= kMostOfIt * each.low;
     return each.site.line + ", " + shareText(each) + (isMost ? " (mostly " : " (most of all ") +
-           largestOpText(each) + ")";
+           opInModuleText(each) + ")";
   };
   std::string text = "By the sizes of its ops in step " + std::to_string(work.step) +
                      ", its largest work is " + placeText(0);

@@ -46,8 +46,8 @@ struct DeviceWork {
 /// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".
 [[nodiscard]] std::string largestOpText(const DeviceWorkPlace& place);
 /// The largest places in a sentence about the device: "By the sizes of its ops in step 3, its
-/// largest work is train.py:52, 61 to 70 % (mostly addmm in head of [64, 256] float32, [256, 50257]
-/// float32)." Empty where no place has a large share.
+/// largest work is train.py:52, 61 to 70 % (mostly addmm in head)." Empty where no place has a
+/// large share.
 [[nodiscard]] std::string largestWorkText(const DeviceWork& work);
 
 }  // namespace highwater::analysis
