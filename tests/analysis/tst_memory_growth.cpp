@@ -105,6 +105,13 @@ class TestMemoryGrowth : public QObject {
     QCOMPARE(growth->atSteps, (std::vector<std::uint32_t>{10, 20, 30, 40}));
   }
 
+  /// Readings that come now before, now after what a step keeps.
+  void growthReadEverySecondStepIsEven() {
+    const auto growth = growthOf(
+        40, [](auto step) { return kBase + step / 2 * (128 << 10); }, sameLength);
+    QCOMPARE(growth->shape, GrowthShape::Even);
+  }
+
   /// Random walks, noise and lines: neither a sawtooth nor jumps.
   void noiseHasNoShape() {
     std::mt19937 random(11);

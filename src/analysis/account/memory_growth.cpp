@@ -205,7 +205,8 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
   for (std::size_t i = jumps.size(); i-- > 0;) {
     if (jumps[i] < height / 2) atSteps.erase(atSteps.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  if (atSteps.size() < kLeastJumps || 2 * grew > points.size()) return;
+  // More jumps may be growth by each step that is read now before, now after it comes.
+  if (atSteps.size() < kLeastJumps || 3 * grew > points.size()) return;
   if (total < 0.8 * net || net < 0.8 * total || medianOf(std::move(between)) > height / 20) return;
   growth.shape = GrowthShape::Jumps;
   growth.slopeBytes = net / (points.back().x - points.front().x);
