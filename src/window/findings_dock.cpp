@@ -160,7 +160,10 @@ void FindingsDock::showChecked() {
                       : count == 1       ? QStringLiteral("1") + of
                       : findings.ofRange ? QString::number(count) + of
                                          : tr("%1, the worst first").arg(count));
-  if (!findings.ofRange) emit memoryGrows(findings.driverMemoryGrows());
+  if (!findings.ofRange) {
+    emit memoryGrows(findings.driverMemoryGrows());
+    emit waitsCostLittle(findings.waitsCostLittle);
+  }
   emit checked();
 }
 

@@ -50,6 +50,8 @@ class FindingsDock final : public QObject {
   void checked();
   /// As checked(), for those of the whole run: analysis::Findings::driverMemoryGrows().
   void memoryGrows(bool grows);
+  /// As checked(), for those of the whole run: analysis::Findings::waitsCostLittle.
+  void waitsCostLittle(bool little);
   /// The user accepts that an op (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.

@@ -340,6 +340,8 @@ void MainWindow::connectRun() {
     if (wantsWorstPage_) showWorstPage();
   };
   connect(docks_->findings(), &FindingsDock::checked, this, worstIsKnown);
+  connect(docks_->findings(), &FindingsDock::waitsCostLittle, panes_,
+          &views::PaneStack::setWaitsCostLittle);
   connect(docks_->tables(), &BottomTables::counted, this, worstIsKnown);
   connect(&run_, &run::Run::dataChanged, this, [this] {
     dataChanged_ = true;

@@ -21,9 +21,10 @@ class TestVerdict : public QObject {
 
  private slots:
   void aBusyDevice() {
-    const QueueModel model = runOf(evenStep(1000), 40);
-    const Verdict verdict = verdictOf(model.batch());
+    const Findings findings = findProblems(storeOf(runOf(evenStep(1000), 40).batch()));
+    const Verdict& verdict = findings.verdict;
     QCOMPARE(verdict.bottleneck, Bottleneck::kDevice);
+    QVERIFY(findings.waitsCostLittle);
     QVERIFY2(verdict.text.starts_with("The device is the bottleneck: it is busy for "),
              verdict.text.c_str());
   }
@@ -41,8 +42,10 @@ class TestVerdict : public QObject {
     ModelStep step = evenStep(600);  // 18 ms of work
     step.readsLoss = true;
     step.logNs = 15 * kMs;
-    const Verdict verdict = verdictOf(runOf(step, 40).batch());
+    const Findings findings = findProblems(storeOf(runOf(step, 40).batch()));
+    const Verdict& verdict = findings.verdict;
     QCOMPARE(verdict.bottleneck, Bottleneck::kTurns);
+    QVERIFY(!findings.waitsCostLittle);
     QVERIFY2(verdict.text.find("the host waits for it for ") != std::string::npos,
              verdict.text.c_str());
   }

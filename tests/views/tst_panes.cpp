@@ -125,6 +125,11 @@ class TestPanes : public QObject {
       vermillion += countIn(image, middle(3) + dx, Theme::dark().vermillion, 26);
     }
     QVERIFY(vermillion > 0);
+    // Where waits cost little, they are no lost time.
+    pane.setWaitsCostLittle(true);
+    const QImage waits = render(pane, {1000, 96});
+    QCOMPARE(countIn(waits, middle(6), Theme::dark().orange, 26), 0);
+    QVERIFY(countIn(waits, middle(6), Theme::dark().sky, 26) > 0);
   }
 
   void aLaneWithoutEventsHasNoRow() {

@@ -409,9 +409,11 @@ void addCostOfWaits(double medianMs, Findings& findings) {
     if (gain->estimate > kLittleSaved * medianMs) return;
     verdict.text +=
         " Removing the host's waits saves " + gainText(*gain) + ": the device works meanwhile.";
+    findings.waitsCostLittle = true;
   } else if (std::none_of(findings.found.begin(), findings.found.end(),
                           [](const Finding& each) { return each.waitsMs.has_value(); })) {
     verdict.text += " The host's waits cost little: the device works meanwhile.";
+    findings.waitsCostLittle = true;
   }
 }
 

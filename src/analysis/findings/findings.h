@@ -120,6 +120,9 @@ struct Findings {
   /// Empty where it is unknown.
   std::optional<Gain> gainOfAllMs;
   Verdict verdict;
+  /// Removing the host's waits saves hardly anything, as the verdict says: the device works
+  /// meanwhile.
+  bool waitsCostLittle = false;
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;

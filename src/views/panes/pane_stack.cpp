@@ -186,6 +186,10 @@ void PaneStack::offerOps(QAction* action, const QString& again) {
   timeline_->offerOps(action, again);
 }
 
+void PaneStack::setWaitsCostLittle(bool little) {
+  stepTime_->setWaitsCostLittle(little);
+}
+
 void PaneStack::showSearch(const models::SearchModel* search) {
   ruler_->showSearch(search);
   overview_->showSearch(search);

@@ -40,6 +40,8 @@ class PaneStack final : public QWidget {
   /// Offers the action that starts recording ops in the timeline's header: see
   /// TimelinePane::offerOps().
   void offerOps(QAction* action, const QString& again);
+  /// See StepTimePane::setWaitsCostLittle().
+  void setWaitsCostLittle(bool little);
   /// Marks the hits of a search in the ruler and in the overview. Not owned; it must outlive this
   /// widget.
   void showSearch(const models::SearchModel* search);

@@ -165,7 +165,8 @@ void StepBars::eachPart(const Bar& bar, const Theme& theme, Fill&& fill) {
   const double syncTop = y(std::min(bar.fallbackMs + bar.syncMs, bar.ms));
   fill(QRectF(bar.left, top, width, std::max(floor - top, 1.0)), theme.neutralBar, Ground::kPlain);
   if (bar.syncMs > 0 && syncTop < lostTop) {
-    fill(QRectF(bar.left, syncTop, width, lostTop - syncTop), theme.orange, Ground::kPlain);
+    fill(QRectF(bar.left, syncTop, width, lostTop - syncTop),
+         waitsCostLittle ? theme.sky : theme.orange, Ground::kPlain);
   }
   if (bar.fallbackMs > 0 && lostTop < floor) {
     double fallbackTop = lostTop;

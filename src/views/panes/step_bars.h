@@ -31,6 +31,9 @@ class StepBars final : public StepPlottable {
  public:
   using StepPlottable::StepPlottable;
 
+  /// Whether unplanned sync points are drawn as waits, and not as lost time.
+  bool waitsCostLittle = false;
+
  protected:
   void draw(QCPPainter* painter) override;
 

@@ -99,7 +99,13 @@ StepTimePane::StepTimePane(const analysis::LiveStore* store, TimeAxis* axis, Eve
     : StepPane(store, axis, focus, 1.04, parent) {
   setObjectName(QStringLiteral("stepTimePane"));
   setAccessibleName(tr("Step time over time"));
-  new StepBars(this, store);
+  bars_ = new StepBars(this, store);
+}
+
+void StepTimePane::setWaitsCostLittle(bool little) {
+  if (bars_->waitsCostLittle == little) return;
+  bars_->waitsCostLittle = little;
+  refresh();
 }
 
 /// A step far beyond the others (one that was cut by a pause) runs off the top with a mark, so that
@@ -186,7 +192,9 @@ std::vector<Readout> StepTimePane::readouts() const {
                         msText(steps.fallbackMs[*index])});
   }
   if (has(steps.unplannedSyncMs)) {
-    readouts.push_back({Swatch::kSolid, theme().orange, tr("unplanned syncs"),
+    const bool little = bars_->waitsCostLittle;
+    readouts.push_back({Swatch::kSolid, little ? theme().sky : theme().orange,
+                        little ? tr("waits, cost little") : tr("unplanned syncs"),
                         msText(steps.unplannedSyncMs[*index])});
   }
   return readouts;

@@ -70,6 +70,8 @@ class StepTimePane final : public StepPane {
   /// The median time of the whole steps of a pinned range, in ms; std::nullopt without a range, or
   /// where no step lies in it.
   [[nodiscard]] std::optional<double> pinnedMedian(Pin pin) const;
+  /// Whether unplanned sync points are drawn as time in which the device works, and not as lost.
+  void setWaitsCostLittle(bool little);
 
  protected:
   void paintMarks(QPainter& painter) override;
@@ -92,6 +94,7 @@ class StepTimePane final : public StepPane {
     double ms = 0;
   };
   mutable std::array<Median, 2> medians_;
+  StepBars* bars_;  ///< owned by the plot
 };
 
 /// The pane that shows tokens per second, step by step.
