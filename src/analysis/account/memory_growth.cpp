@@ -159,7 +159,7 @@ bool addSawtooth(const std::vector<Point>& points, MemoryGrowth& growth) {
 
 /// A series that grows at some steps, by about the same, and hardly in between.
 void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
-  // What queued work still holds at the end of a step is freed soon after: a jump stays.
+  // A jump stays, unlike what queued work still holds at the end of a step: that is soon freed.
   std::vector<double> jumpsBy(points.size());
   double leastLater = points.back().y;
   for (std::size_t i = points.size() - 1; i > 0; --i) {
@@ -201,11 +201,12 @@ void addJumps(const std::vector<Point>& points, MemoryGrowth& growth) {
     jumps.push_back(medianOf(levels[i]) - medianOf(levels[i - 1]));
   }
   const double height = medianOf(jumps);
-  // A step's last reading may lie anywhere in it, so that the levels waver.
+  // The last reading of a step may come at any point of it: a small rise of the level is no jump.
   for (std::size_t i = jumps.size(); i-- > 0;) {
     if (jumps[i] < height / 2) atSteps.erase(atSteps.begin() + static_cast<std::ptrdiff_t>(i));
   }
-  // More jumps may be growth by each step that is read now before, now after it comes.
+  // More than that may be a growth by each step, of which one is read before it grows, and the next
+  // after it.
   if (atSteps.size() < kLeastJumps || 3 * grew > points.size()) return;
   if (total < 0.8 * net || net < 0.8 * total || medianOf(std::move(between)) > height / 20) return;
   growth.shape = GrowthShape::Jumps;

@@ -405,16 +405,15 @@ void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
 void addCostOfWaits(double medianMs, Findings& findings) {
   Verdict& verdict = findings.verdict;
   if (verdict.bottleneck != Bottleneck::kDevice) return;
-  if (const auto& gain = findings.gainOfAllMs) {
-    if (gain->estimate > kLittleSaved * medianMs) return;
-    verdict.text +=
-        " Removing the host's waits saves " + gainText(*gain) + ": the device works meanwhile.";
-    findings.waitsCostLittle = true;
-  } else if (std::none_of(findings.found.begin(), findings.found.end(),
-                          [](const Finding& each) { return each.waitsMs.has_value(); })) {
-    verdict.text += " The host's waits cost little: the device works meanwhile.";
-    findings.waitsCostLittle = true;
-  }
+  const auto& gain = findings.gainOfAllMs;
+  findings.waitsCostLittle =
+      gain ? gain->estimate <= kLittleSaved * medianMs
+           : std::none_of(findings.found.begin(), findings.found.end(),
+                          [](const Finding& each) { return each.waitsMs.has_value(); });
+  if (!findings.waitsCostLittle) return;
+  verdict.text += (gain ? " Removing the host's waits saves " + gainText(*gain)
+                        : " The host's waits cost little") +
+                  ": the device works meanwhile.";
 }
 
 Finding deviceUnused(const LiveStore& store) {
