@@ -112,7 +112,7 @@ def wrong_device_work(report, recording, ledger):
     if sum(times.values()) < LEAST_WORK_NS:
         return
     for place in work["places"]:
-        share = sum(times.get(each, 0) for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
+        share = sum(times[each] for each in {kernel_of(op) for op in place["ops"]}) / sum(times.values())
         if place["low_share"] > MOST_OF_THE_TRUE_SHARE * share + 0.1:
             yield f"{place} has {share:.2f} of the device's time by the ledger"
 
@@ -129,7 +129,7 @@ def times_of_a_step_like(counted, begins, zero_ns, kernels):
         counts[step][op] += 1
         times[step][op] += each["end_ns"] - each["start_ns"]
     alike = [times[step] for step in order if counts[step] == counts[counted]]
-    return {op: statistics.median(each[op] for each in alike) for op in counts[counted]}
+    return collections.Counter({op: statistics.median(each[op] for each in alike) for op in counts[counted]})
 
 
 def kernel_of(op):
@@ -225,7 +225,8 @@ class Judged(Recording):
         if code == 0:
             yield from wrong_waits(self.path, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
-        if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "by_time", "kernels", "known_wrong"}:
+        if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "by_time", "kernels",
+                           "known_wrong"}:
             return
         text = self.report_as("--json")
         if not text:
