@@ -274,5 +274,49 @@ class Evaluation(unittest.TestCase):
         self.assertEqual(loop.log.calls[1:5], ["note end", "note begin", "note begin", "end 1 late"])
 
 
+class ModelThatIsNotTrained(unittest.TestCase):
+    """A teacher or a frozen encoder, called without gradients before the model that is trained."""
+
+    @staticmethod
+    def calls_of(steps, *, fetches=True, trained=False, between=lambda loop: None):
+        loop = Loop()
+        for number in range(steps):
+            if fetches:
+                loop.rule.fetched(8, number > 0)  # whose loader it is, is known from the first step on
+            loop.rule.evaluated(trained=trained)
+            between(loop)
+            loop.forward()
+            loop.backward()
+            loop.step()
+        return loop.log.calls
+
+    def test_begins_the_step_that_fetched_its_batch(self):
+        self.assertEqual(self.calls_of(2), ["begin 1", "end 1", "begin 2", "end 2"])
+
+    def test_without_loader_begins_a_step_after_two_that_began_so(self):
+        evaluation = ["note begin", "begin {0}", "end {0}"]
+        step = ["note begin", "begin {0} late", "end {0}"]
+        self.assertEqual(self.calls_of(4, fetches=False),
+                         [call.format(number + 1) for number, calls in enumerate([evaluation] * 2 + [step] * 2)
+                          for call in calls])
+
+    def test_evaluates_where_a_batch_is_fetched_before_the_training_goes_on(self):
+        calls = self.calls_of(4, between=lambda loop: loop.rule.fetched(8, True))
+        self.assertEqual(calls, [f"{what} {number}" for number in range(1, 5) for what in ("begin", "begin", "end")])
+
+    def test_evaluates_where_it_is_called_now_and_then(self):
+        loop = Loop()
+        for number in range(9):
+            if number % 3 == 0:
+                loop.rule.evaluated(trained=False)
+            loop.forward()
+            loop.backward()
+            loop.step()
+        self.assertFalse([call for call in loop.log.calls if "late" in call])
+
+    def test_one_that_is_trained_evaluates(self):
+        self.assertEqual(self.calls_of(2, trained=True), ["begin 1", "begin 1", "end 1", "begin 2", "begin 2", "end 2"])
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -18,6 +18,7 @@ class Root:
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
+        self.trained: tuple[int, bool] | None = None  # of how many parameters of optimizers, whether any is its own
         self.channels: int | None = None  # see first_channels(); None: not known yet
 
     def call(self, phase: bytes) -> tuple:

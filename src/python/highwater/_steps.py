@@ -11,17 +11,24 @@ came before an optimizer stepped, since the gradients were last set to zero. Bac
 several losses of one call, and of a closure that is called again, are no more of them. Nor has a step more samples than
 its loader has fetched.
 
+A model that is not trained may come before the first call of one that is, without gradients, as a teacher or a frozen
+encoder does. Its call is no evaluation but the begin of the step, where it computes on a batch that the training has
+fetched, or has come before each of the last steps.
+
 A script may tell its steps. Where it does not, and nothing trains, calls of a model are iterations; see
 `StepRule.steps_are`.
 """
 from __future__ import annotations
 
+import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
 
 # After so many backwards without a step of an optimizer, each backward counts as a step.
 MOST_MICRO_STEPS = 256
+# Models that are not trained were called before so many steps in a row: they are before the next one too.
+FED_STEPS = 2
 
 
 class StepListener:
@@ -42,6 +49,14 @@ class StepListener:
 
     def note_step_end(self) -> None:
         """The open step may end here."""
+
+
+class _Feeding(enum.IntEnum):
+    """What the calls of models since the last step, without gradients, are of the next one."""
+    NONE = 0  # there were none
+    NOT = 1  # an evaluation
+    MAYBE = 2  # its begin, if the next steps begin so too
+    STEP = 3  # its begin
 
 
 @dataclass
@@ -105,6 +120,9 @@ class StepRule:
         self._fetched = 0  # samples since the last call of a model, for it or for an evaluation
         self._stock: int | None = None  # samples that were fetched and not yet trained; None: not known
         self._loader_batch = 0
+        self._fetched_to_train = False  # the last batch
+        self._feeds = _Feeding.NONE
+        self._fed = 0  # of the last steps, in a row, how many came after calls that may feed them
 
     @property
     def number(self) -> int:
@@ -137,6 +155,9 @@ class StepRule:
         many as a loader's full batch has; 0: not known."""
         self._end_iteration()
         self._loader_batch = samples
+        self._fetched_to_train = trains
+        if self._feeds:
+            self._feeds = _Feeding.NOT
         if trains:
             self._stock = (self._stock or 0) + samples
         else:
@@ -155,11 +176,12 @@ class StepRule:
             self._fetched = 0
         self._work_on(batch, length, weight)
 
-    def evaluated(self, model=None, batch: int = 0, length: int = 0, weight: int = 0) -> bool:
-        """A model is called in an evaluation: what was only fetched so far was not for training.
+    def evaluated(self, model=None, batch: int = 0, length: int = 0, weight: int = 0, trained: bool = True) -> bool:
+        """A model is called without training it: what was only fetched so far was not for training.
 
         Returns False where the call is part of a step: of an open one, as a teacher's is, or where `infers`. Then
-        `model` is any hashable key, and the rest is as for `forward`.
+        `model` is any hashable key, and the rest is as for `forward`. `trained`: whether an optimizer has any of its
+        parameters.
         """
         if self.infers:
             if model in self._called:
@@ -176,11 +198,17 @@ class StepRule:
         self._begin_noted = False
         self._fetched = 0
         if not self._waits:
+            self._note_feeding(trained)
             if not self._begin:
                 self._begin = "noted"
                 self._listener.note_step_begin()
             self._open = False
         return True
+
+    @property
+    def feeds(self) -> bool:
+        """Whether the calls since the last step are likely to be the begin of the next one."""
+        return self._feeds is _Feeding.STEP
 
     def backward_begins(self) -> None:
         """A backward pass begins; nested ones are part of the outermost."""
@@ -276,6 +304,13 @@ class StepRule:
         """Whether optimizers have stepped, and only the next call tells whether that was all."""
         return bool(self._stepped) and not self._backwards and not self._manual
 
+    def _note_feeding(self, trained: bool) -> None:
+        if self._feeds is _Feeding.NONE:
+            fetched = self._begin == "begun" and (self._fetched_to_train or self._number == 1)
+            self._feeds = _Feeding.STEP if fetched or self._fed >= FED_STEPS else _Feeding.MAYBE
+        if trained:
+            self._feeds = _Feeding.NOT
+
     def _train(self) -> None:
         self._trains = True
         self._called.clear()  # the open iteration is the first step
@@ -295,8 +330,13 @@ class StepRule:
         self._straggling = False
         if not self._open:
             self._open = True
-            self._begin = "begun"
-            self._listener.begin_step(self._number, False)
+            feeds, self._feeds = self._feeds, _Feeding.NONE
+            self._fed = self._fed + 1 if feeds in (_Feeding.MAYBE, _Feeding.STEP) else 0
+            begin, self._begin = self._begin, "begun"
+            if feeds is not _Feeding.STEP:
+                self._listener.begin_step(self._number, False)
+            elif begin == "noted":
+                self._listener.begin_step(self._number, True)
         elif self._waits and not self._begin_noted:
             self._begin_noted = True
             self._listener.note_step_begin()

@@ -204,7 +204,7 @@ class Training(StepListener):
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
         if self._evaluates and not self._rule.infers:
-            return b"" if self._keep_evaluation_open(module) else _EVALUATION
+            return b"" if self._keep_evaluation_open(root, module) else _EVALUATION
         self._end_evaluation()
         self._remember_loader()
         self._note_forward(root, module, args, kwargs)
@@ -214,10 +214,11 @@ class Training(StepListener):
         self._unused_gradients.others_train()
         self._dropped_gradients.others_train()
 
-    def _keep_evaluation_open(self, module) -> bool:
+    def _keep_evaluation_open(self, root, module) -> bool:
         """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
         call. Returns whether it does here."""
-        if not self._rule.evaluated() or self._fetches or self._steps_in_progress:
+        between = self._rule.evaluated(trained=self._is_trained(root, module))
+        if not between or self._fetches or self._steps_in_progress or self._rule.feeds:
             return False
         if not self._evaluation_is_open:
             self._evaluation_is_open = True
@@ -226,6 +227,15 @@ class Training(StepListener):
                 self._evaluation_line = line_of_user()
             self.probe.begin_phase(_EVALUATION)
         return True
+
+    def _is_trained(self, root, module) -> bool:
+        """Whether an optimizer has any of the model's parameters."""
+        groups = [group["params"] for optimizer in self._optimizers for group in optimizer.param_groups]
+        size = sum(map(len, groups))
+        if root.trained is None or root.trained[0] != size:  # parameters may be added to a group
+            used = {id(parameter) for group in groups for parameter in group}
+            root.trained = size, any(id(parameter) in used for parameter in module.parameters())
+        return root.trained[1]
 
     def _end_evaluation(self) -> None:
         if self._evaluation_is_open and self._is_training_thread():
