@@ -30,6 +30,24 @@ struct Drained {
   }
 };
 
+struct FixedCounters : CounterSource {
+  DeviceCounters value;
+
+  std::optional<DeviceCounters> read() override { return value; }
+};
+
+/// A script's peaks, which nobody here may reset.
+struct FakePeaks : PeakSource {
+  std::optional<std::uint64_t> peakBytes;
+  int reads = 0;
+
+  std::optional<DevicePeaks> read() override {
+    ++reads;
+    return peakBytes ? std::optional(DevicePeaks{*peakBytes, 0, 0}) : std::nullopt;
+  }
+  void reset() override { QFAIL("it would change what the script reads"); }
+};
+
 }  // namespace
 
 class TestSampler : public QObject {
@@ -170,6 +188,34 @@ class TestSampler : public QObject {
     QVERIFY(drained.memory[0].time_ns() <= drained.phases[0].begin_ns());
     QVERIFY(drained.memory[1].time_ns() >=
             drained.phases[0].begin_ns() + drained.phases[0].duration_ns());
+  }
+
+  void aPeakThatHasRisenIsASampleBeforeTheReading() {
+    Recorder recorder(RunClock::startingNow());
+    FixedCounters counters;
+    FakePeaks peaks;
+    RisenPeak risen(peaks);
+    const auto sample = [&](std::optional<std::uint64_t> peakBytes, std::uint64_t currentBytes) {
+      peaks.peakBytes = peakBytes;
+      counters.value = DeviceCounters{currentBytes, 500, 1000};
+      recordMemorySample(recorder, counters, events::SampleOrigin::PhaseBoundary, &risen);
+    };
+    sample(std::nullopt, 0);  // nothing is allocated yet
+    sample(90, 40);           // of what came before
+    sample(90, 50);           // as high as before
+    sample(120, 50);
+    sample(30, 30);  // the script has reset it
+    sample(60, 30);
+    sample(70, 70);            // a reading says so too
+    sample(std::nullopt, 30);  // from here on it is not read
+    sample(80, 30);
+    Drained drained;
+    drained.drain(recorder);
+    std::vector<std::uint64_t> bytes;
+    for (const auto& each : drained.memory) bytes.push_back(each.current_bytes());
+    QCOMPARE(bytes, (std::vector<std::uint64_t>{0, 40, 50, 120, 50, 30, 60, 30, 70, 30, 30}));
+    QCOMPARE(peaks.reads, 8);
+    QCOMPARE(recorder.seenPeakCurrent(), std::uint64_t{120});
   }
 
   void systemReadingsArePlausible() {

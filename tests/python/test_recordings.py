@@ -3,6 +3,7 @@
 Needs HIGHWATER_BIN, the folder of the program `highwater`. Tests of packages that are not installed are skipped.
 """
 import importlib.util
+import json
 import os
 import shutil
 import signal
@@ -269,6 +270,26 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 SIMULATED = os.path.join(os.path.dirname(os.path.dirname(PROGRAM)), "lib", "libhighwater_simmps.so")
 
 
+TRAIN_AND_EVALUATE = """
+import torch
+model = torch.nn.Linear(64, 64).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.01)
+rows = torch.ones(16, 64, device="mps")
+for step in range(4):
+    model(rows).square().mean().backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step == 1:
+        before = torch.mps.current_allocated_memory()
+        with torch.no_grad():
+            model(rows)
+            # The metric: both are gone before the next reading of a timer is due.
+            score = (torch.ones(2**22, device="mps") + 1).mean()
+        score.item()
+print(before)
+"""
+
+
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
 class OnTheSimulatedDevice(Recording):
     """Trainers of libraries, whose waits are known: same losses to the bit, same output, same exit code."""
@@ -291,6 +312,19 @@ class OnTheSimulatedDevice(Recording):
         self.addCleanup(recording.close)
         return dict(recording.execute("SELECT deliberate, count(*) FROM sync_points WHERE call_site LIKE ? "
                                       "GROUP BY deliberate", [f"%{text}:{number} %"]))
+
+    def test_the_peak_of_an_evaluation(self):
+        """16 MiB and 16 more are in use for a moment only, beside the model and what the steps need."""
+        text = TRAIN_AND_EVALUATE
+        done = self.record([PYTHON, self.write("train.py", text)], ["--device", "sim"])
+        self.assertEqual((done.code, done.steps), (0, 4), done.err)
+        said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,
+                              text=True, timeout=LIMIT, check=True).stdout
+        peaks = {each["region"]: each["current"]["peak"] for each in json.loads(said)["memory_regions"]}
+        before = int(done.out)
+        self.assertGreaterEqual(peaks["evaluations"], before + 2**25)
+        self.assertLess(peaks["evaluations"], before + 2**25 + 2**20)
+        self.assertLess(peaks["steps"], before + 2**20)
 
     @installed("lightning")
     def test_lightning(self):

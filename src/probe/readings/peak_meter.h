@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "probe/readings/device_counters.h"
 #include "probe/stream/recorder.h"
@@ -60,6 +61,33 @@ class PeakMeter {
   PeakSource& source_;
   DevicePeaks step_;
   bool known_ = false;
+};
+
+/// Notices new peaks of current allocated memory without resetting them, which a script would see
+/// in its own readings. Training thread only: PyTorch reads them under the allocator's lock
+/// (MPSAllocator.mm, getDeviceStats), which another thread might wait for.
+class RisenPeak {
+ public:
+  /// Reads `source`, which must outlive this.
+  explicit RisenPeak(PeakSource& source) : source_(source) {}
+
+  /// The peak, in bytes, if it has risen since the last call; 0 if not, at the first call, and
+  /// where it is unknown. `currentBytes` of memory are allocated now.
+  [[nodiscard]] std::uint64_t take(std::uint64_t currentBytes) {
+    if (isUnknown_) return 0;
+    const std::optional<DevicePeaks> peaks = source_.read();
+    // Before the first allocation there are none. Later, a reading that fails once always does,
+    // and an exception of libtorch's takes long.
+    isUnknown_ = !peaks && currentBytes > 0;
+    if (!peaks) return 0;
+    const std::uint64_t before = std::exchange(last_, peaks->peakCurrentBytes);
+    return before > 0 && last_ > before ? last_ : 0;
+  }
+
+ private:
+  PeakSource& source_;
+  std::uint64_t last_ = 0;
+  bool isUnknown_ = false;
 };
 
 }  // namespace highwater::probe

@@ -15,15 +15,21 @@ constexpr std::int64_t kNsPerSecond = 1'000'000'000;
 
 }  // namespace
 
-void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin) {
+void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin,
+                        RisenPeak* risenPeak) {
   ThreadLane& lane = recorder.lane();
   lane.beginWrite(recorder.now());
   // After beginWrite(): a sample with an earlier time could arrive late.
   const std::int64_t nowNs = recorder.now();
   if (const std::optional<DeviceCounters> counters = source.read()) {
-    recorder.noteCounters(counters->currentBytes, counters->driverBytes);
-    lane.push(EventRecord(events::MemorySample(nowNs, counters->currentBytes, counters->driverBytes,
-                                               counters->recommendedBytes, origin)));
+    const auto record = [&](std::uint64_t currentBytes) {
+      recorder.noteCounters(currentBytes, counters->driverBytes);
+      lane.push(EventRecord(events::MemorySample(nowNs, currentBytes, counters->driverBytes,
+                                                 counters->recommendedBytes, origin)));
+    };
+    const std::uint64_t peak = risenPeak ? risenPeak->take(counters->currentBytes) : 0;
+    if (peak > counters->currentBytes) record(peak);
+    record(counters->currentBytes);
   }
   lane.endWrite();
 }

@@ -9,6 +9,7 @@
 
 #include "core/clock.h"
 #include "probe/readings/device_counters.h"
+#include "probe/readings/peak_meter.h"
 #include "probe/readings/system_readings.h"
 #include "probe/stream/recorder.h"
 
@@ -72,8 +73,10 @@ inline constexpr std::uint32_t kMaxSystemHzAtFirst = 30;
 inline constexpr std::int64_t kShortRunNs = 10'000'000'000;
 
 /// Reads the memory counters of `source`, records them as a MemorySample and updates the recorder's
-/// peaks. `origin` says what caused the sample. Records nothing where reading fails. Any thread.
-void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin);
+/// peaks. `origin` says what caused the sample. Records nothing where reading fails. Any thread;
+/// with `risenPeak` only the one that trains. A peak that has risen is a sample of its own before.
+void recordMemorySample(Recorder& recorder, CounterSource& source, events::SampleOrigin origin,
+                        RisenPeak* risenPeak = nullptr);
 
 /// Records samples of the memory counters and, at kMaxSystemHzAtFirst and kMaxSystemHz at most, of
 /// the operating system's readings, on a thread of its own.

@@ -66,7 +66,11 @@ Result<std::unique_ptr<ScriptProbe>> ScriptProbe::start(const ScriptOptions& opt
 
 ScriptProbe::ScriptProbe(const ScriptOptions& options, DeviceReport device)
     : options_(options), device_(std::move(device)), recorder_(RunClock::startingNow()) {
-  if (device_.selected == "mps") counters_ = probe::makeMpsCounters();
+  if (device_.selected == "mps") {
+    counters_ = probe::makeMpsCounters();
+    peaks_ = probe::makeMpsPeaks();
+    risenPeak_.emplace(*peaks_);
+  }
   recorder_.nameThread("training");
   recorder_.setTrainingThread(recorder_.lane().id());
   recorder_.setLevel(options_.level);
@@ -270,9 +274,7 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
     if (run_.knobs.sequenceLength == 0) run_.knobs.sequenceLength = sequenceLength;
     sendDescription();
   }
-  if (counters_) {
-    probe::recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary);
-  }
+  sampleAtBoundary();
   noteBatchSize(step, batchSize);
   stepsDone_ = step;
   open_ = OpenStep{
@@ -280,6 +282,12 @@ void ScriptProbe::endStep(std::uint32_t step, std::uint32_t batchSize, std::uint
       step,           batchSize,
       sequenceLength, static_cast<std::uint32_t>(std::min<std::uint64_t>(positions, UINT32_MAX))};
   if (auto endStepOfDevice = process::stepEndOf(device_)) endStepOfDevice();
+}
+
+void ScriptProbe::sampleAtBoundary() {
+  if (!counters_) return;
+  probe::recordMemorySample(recorder_, *counters_, events::SampleOrigin::PhaseBoundary,
+                            &*risenPeak_);
 }
 
 // The last batch of an epoch is often shorter, which is no change of a setting.
@@ -323,14 +331,16 @@ void ScriptProbe::suspendPhase() {
   recorded_->phase.reset();
   recorded_->named.reset();
   recorded_->lane = nullptr;
+  if (isOpen && recorder_.level() != events::ProbeLevel::Off) sampleAtBoundary();
 }
 
 void ScriptProbe::resumePhase() {
   if (phases_.empty()) return;
   OpenPhase& innermost = phases_.back();
   const bool continued = std::exchange(innermost.begun, true);
+  if (recorder_.level() != events::ProbeLevel::Off) sampleAtBoundary();
   if (innermost.name == kNoId) {
-    recorded_->phase.emplace(recorder_, counters_.get(), innermost.phase);
+    recorded_->phase.emplace(recorder_, nullptr, innermost.phase);
   } else {
     recorded_->named.emplace(recorder_, innermost.name, continued);
   }

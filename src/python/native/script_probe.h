@@ -129,6 +129,8 @@ class ScriptProbe {
   void forgetKept();
   void sendDescription();
   void suspendPhase();
+  /// Samples the memory counters between two phases, and a peak that has risen.
+  void sampleAtBoundary();
   void resumePhase();
 
   ScriptOptions options_;
@@ -139,6 +141,8 @@ class ScriptProbe {
   std::filesystem::path folder_;  ///< of the host's socket, from connect() on
   std::optional<probe::FrameWriter> writer_;
   std::unique_ptr<probe::CounterSource> counters_;
+  std::unique_ptr<probe::PeakSource> peaks_;
+  std::optional<probe::RisenPeak> risenPeak_;  ///< where there are counters
   std::unique_ptr<process::CommandReader> reader_;
   std::optional<Outbox> outbox_;
   std::optional<probe::Sender> sender_;
