@@ -180,6 +180,18 @@ void evaluateSlowly(JudgedRun& run) {
   }
 }
 
+/// A short evaluation that needs twice the memory of the steps, as it keeps graphs.
+void evaluateWithGraphs(JudgedRun& run) {
+  run.ownScript = true;
+  run.names.names.push_back({kEvaluation, kEvaluationSpan});
+  run.signs = {{std::string(kEvaluationGradientsSign), "train.py:42"}};
+  const std::int64_t ns = JudgedRun::beginMs(41) * kMs;
+  run.more.namedSpans.emplace_back(ns, 10 * kMs, 40U, kEvaluation, kTrainingThread,
+                                   std::uint8_t{0});
+  run.more.memorySamples.emplace_back(ns + 5 * kMs, 200 * kMiB, 200 * kMiB, kRecommended,
+                                      events::SampleOrigin::PhaseBoundary);
+}
+
 /// A phase that the script names takes a second after the last step.
 void plotSlowly(JudgedRun& run) {
   run.names.names.push_back({kAugment, "plot"});
@@ -269,6 +281,7 @@ std::vector<MadeRun> madeRuns() {
        })},
       {"went on after out of memory", {Kind::Recovered}, changed(recover)},
       {"slow evaluation", {Kind::Evaluation}, changed(evaluateSlowly)},
+      {"evaluation with graphs", {Kind::Evaluation}, changed(evaluateWithGraphs)},
       {"slow plot", {Kind::OutsideSteps}, changed(plotSlowly)},
       {"trained on the CPU", {Kind::DeviceUnused}, changed([](JudgedRun& run) {
          run = JudgedRun::ofScript();

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/account/memory_account.h"
 #include "analysis/account/time_account.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/whole_steps.h"
@@ -354,6 +355,42 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
                   gainOf(taker, shares, ns, static_cast<double>(steps.records.size())));
 }
 
+/// An evaluation that keeps graphs is told for its memory from so many times the steps' peak on.
+constexpr double kLeastPeakRatio = 1.2;
+
+/// Tells of evaluations that are called with gradients, and so take more memory than the training.
+void addEvaluationGraphs(const CheckedSteps& steps, Findings& findings) {
+  const LiveStore& store = steps.store;
+  const CodeSign* keeps = store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr;
+  if (!keeps || store.memory().timesNs.empty()) return;
+  std::uint64_t inSteps = 0, inEvaluations = 0;
+  for (const RegionMemory& row : memoryAccount(store, steps.timeRange()).rows) {
+    const std::uint64_t peak = row.of(MemoryCounter::Current).peak;
+    if (row.region == Region::Step) inSteps = std::max(inSteps, peak);
+    if (row.region == Region::Evaluation) inEvaluations = std::max(inEvaluations, peak);
+  }
+  if (inSteps == 0 ||
+      static_cast<double>(inEvaluations) < kLeastPeakRatio * static_cast<double>(inSteps)) {
+    return;
+  }
+  const std::string peaks = "current memory reaches " + formatBytes(inEvaluations) +
+                            " in evaluations, " + formatBytes(inSteps) + " in steps";
+  for (Finding& each : findings.found) {
+    if (each.kind != FindingKind::Evaluation) continue;
+    each.evidence += "; " + peaks;
+    return;
+  }
+  const double recommended = store.memory().recommended[store.memory().timesNs.size() - 1];
+  const double share = recommended > 0 ? static_cast<double>(inEvaluations) / recommended : 0;
+  Finding finding = steps.ofWeight(FindingKind::Evaluation, std::min(share, 1.0));
+  finding.title = "Evaluation: it keeps what a backward would need, which sets the peak of memory";
+  finding.evidence = peaks + "; the model is called with gradients";
+  finding.line = keeps->line;
+  finding.advice = "call the model under torch.no_grad(), at " + keeps->line + ": saves up to " +
+                   formatBytes(inEvaluations - inSteps) + " of the peak";
+  findings.found.push_back(std::move(finding));
+}
+
 /// Whether the run's time between steps lies in few long gaps. A short one at each step belongs to
 /// the step: see findHostBound().
 bool hasLongGaps(const CheckedSteps& steps, const TimeRange& range, std::int64_t allNs) {
@@ -401,6 +438,7 @@ void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
               sharesOf(account, [&](const AccountRow& row) { return row.part.region == region; }),
               backlog[{region, kNoId}], findings);
   }
+  addEvaluationGraphs(steps, findings);
   // Each phase that the script names is one of its own.
   std::map<NameId, std::int64_t> named;
   for (const AccountRow& row : account.rows) {
