@@ -10,23 +10,23 @@ namespace {
 
 constexpr NameId kMmOp = 900, kBmmOp = 901, kAddOp = 902, kSortOp = 903, kShapes = 904;
 constexpr CallSiteId kHeadLine = 905;
-constexpr ModuleId kHeadModule = 906;
+constexpr ModuleId kHeadModule = 906, kBelowHead = 907, kBesideHead = 908;
 constexpr std::uint64_t kMB = 1'000'000;
 
 events::OpWork workOf(NameId op, CallSiteId site, std::uint64_t bytes, std::uint64_t flops,
-                      std::uint32_t calls = 1, ModuleId module = kNoId) {
+                      std::uint32_t calls = 1, ModuleId module = kNoId, bool isBackward = false) {
   return events::OpWork(1, bytes, flops, 3, calls, op, module, site, kShapes,
-                        events::Phase::Forward, 0);
+                        events::Phase::Forward, static_cast<std::uint8_t>(isBackward));
 }
 
 std::vector<ModuleDefinition> modules() {
-  std::vector<ModuleDefinition> all{{kHeadModule, kNoId, "head"}};
+  std::vector<ModuleDefinition> all{
+      {kHeadModule, kNoId, "head"}, {kBelowHead, kHeadModule, "0"}, {kBesideHead, kNoId, "header"}};
   for (ModuleId id = 2000; id < 2010; ++id) all.push_back({id, kNoId, "m" + std::to_string(id)});
   return all;
 }
 
-DeviceWork estimate(std::vector<events::OpWork> rows, bool simulated = false) {
-  LiveStore store;
+void fill(LiveStore& store, std::vector<events::OpWork> rows, bool simulated = false) {
   Hello hello;
   hello.device.selected = "mps";
   hello.device.simulated = simulated;
@@ -43,6 +43,11 @@ DeviceWork estimate(std::vector<events::OpWork> rows, bool simulated = false) {
   batch.completeUpToNs = 1000;
   batch.opWork = rows;
   store.apply(batch);
+}
+
+DeviceWork estimate(std::vector<events::OpWork> rows, bool simulated = false) {
+  LiveStore store;
+  fill(store, std::move(rows), simulated);
   return estimateDeviceWork(store);
 }
 
@@ -111,6 +116,18 @@ class TestDeviceWork : public QObject {
                                      workOf(kBmmOp, kNoId, 40 * kMB, 0, 1, kHeadModule)});
     QVERIFY2(largestWorkText(two).find(", and bmm in head, ") != std::string::npos,
              largestWorkText(two).c_str());
+  }
+
+  void aModuleHasTheForwardOfAllBelowIt() {
+    LiveStore store;
+    fill(store, {workOf(kAddOp, kNoId, 100 * kMB, 0, 1, kHeadModule),
+                 workOf(kAddOp, kNoId, 200 * kMB, 0, 1, kBelowHead),
+                 workOf(kAddOp, kNoId, 300 * kMB, 0, 1, kHeadModule, true),
+                 workOf(kAddOp, kNoId, 400 * kMB, 0, 1, kBesideHead)});
+    const DeviceWorkShare share = deviceWorkShare(store, "head");
+    QVERIFY2(share.low > 0.29 && share.high < 0.31 && share.low <= share.high,
+             qPrintable(QString::number(share.low)));
+    QCOMPARE(deviceWorkShare(store, "decoder").high, 0.0);
   }
 
   void manySmallPlacesAreNotNamed() {

@@ -192,6 +192,18 @@ void evaluateWithGraphs(JudgedRun& run) {
                                       events::SampleOrigin::PhaseBoundary);
 }
 
+/// Half of the device's work in a step is that of an encoder that is not trained.
+void encodeAgain(JudgedRun& run) {
+  run.ownScript = true;
+  run.signs = {{std::string(kFrozenModelSign), "train.py:57", "encoder"}};
+  constexpr ModuleId kFrozen = 900, kTrained = 901;
+  run.names.modules = {{kFrozen, kNoId, "encoder"}, {kTrained, kNoId, "unet"}};
+  for (const ModuleId module : {kFrozen, kTrained}) {
+    run.more.opWork.emplace_back(JudgedRun::beginMs(3) * kMs, 100 * kMiB, 0U, 3U, 1U, kMm, module,
+                                 kNoId, kNoId, events::Phase::Forward, std::uint8_t{0});
+  }
+}
+
 /// A phase that the script names takes a second after the last step.
 void plotSlowly(JudgedRun& run) {
   run.names.names.push_back({kAugment, "plot"});
@@ -282,6 +294,7 @@ std::vector<MadeRun> madeRuns() {
       {"went on after out of memory", {Kind::Recovered}, changed(recover)},
       {"slow evaluation", {Kind::Evaluation}, changed(evaluateSlowly)},
       {"evaluation with graphs", {Kind::Evaluation}, changed(evaluateWithGraphs)},
+      {"a frozen encoder", {Kind::FrozenModel}, changed(encodeAgain)},
       {"slow plot", {Kind::OutsideSteps}, changed(plotSlowly)},
       {"trained on the CPU", {Kind::DeviceUnused}, changed([](JudgedRun& run) {
          run = JudgedRun::ofScript();

@@ -5,8 +5,6 @@
 #include <cmath>
 #include <map>
 #include <string_view>
-#include <tuple>
-#include <utility>
 
 #include "analysis/op_label.h"
 
@@ -25,6 +23,10 @@ struct Rates {
   double leastFlops, mostFlops, mostBytesACall;
 };
 constexpr Rates kAppleGpu{8, 100, 1 << 20}, kSimulated{2, 20, 1 << 15};
+
+const Rates& ratesOf(const LiveStore& store) {
+  return store.hello() && store.hello()->device.simulated ? kSimulated : kAppleGpu;
+}
 
 /// The time on each of the devices for which the shares must hold, as the bytes that it moves
 /// meanwhile: with the least or the most operations, calls that cost or do not, and sorts that are
@@ -77,14 +79,14 @@ struct Place {
   double largest = 0;
 };
 
-std::pair<double, double> sharesOf(const Times& part, const Times& all) {
-  double low = 1, high = 0;
+DeviceWorkShare shareOf(const Times& part, const Times& all) {
+  DeviceWorkShare bounds{1, 0};
   for (std::size_t i = 0; i < all.size(); ++i) {
     const double share = all[i] > 0 ? part[i] / all[i] : 0;
-    low = std::min(low, share);
-    high = std::max(high, share);
+    bounds.low = std::min(bounds.low, share);
+    bounds.high = std::max(bounds.high, share);
   }
-  return {low, high};
+  return bounds;
 }
 
 void add(Times& to, const Times& more) {
@@ -102,11 +104,10 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
   DeviceWork result;
   std::map<std::string, Place> places;
   Times all{};
-  const bool isSimulated = store.hello() && store.hello()->device.simulated;
   for (const events::OpWork& each : store.opWork()) {
     result.step = each.step();
     const std::string op(shortOp(store.name(each.op())));
-    const Times times = timesOf(each, op, isSimulated ? kSimulated : kAppleGpu);
+    const Times times = timesOf(each, op, ratesOf(store));
     add(all, times);
     if (each.op() == kOtherId) continue;
     const CallSiteParts site = store.callSiteParts(each.call_site());
@@ -126,9 +127,9 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
     place.shown.shapes = store.name(each.shapes());
   }
   for (auto& [key, place] : places) {
-    std::tie(place.shown.low, place.shown.high) = sharesOf(place.times, all);
+    static_cast<DeviceWorkShare&>(place.shown) = shareOf(place.times, all);
     for (const auto& [op, times] : place.ops) place.shown.ops.push_back(op);
-    place.shown.opLow = sharesOf(place.ops[place.shown.op], all).first;
+    place.shown.opLow = shareOf(place.ops[place.shown.op], all).low;
     result.places.push_back(std::move(place.shown));
   }
   std::stable_sort(result.places.begin(), result.places.end(),
@@ -136,8 +137,21 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
   return result;
 }
 
-std::string shareText(const DeviceWorkPlace& place) {
-  const long low = std::lround(100 * place.low), high = std::lround(100 * place.high);
+DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
+  Times all{}, part{};
+  for (const events::OpWork& each : store.opWork()) {
+    const Times times = timesOf(each, shortOp(store.name(each.op())), ratesOf(store));
+    add(all, times);
+    const std::string module = store.modulePath(each.module_id());
+    const bool isBelow =
+        module.starts_with(path) && (module.size() == path.size() || module[path.size()] == '.');
+    if (isBelow && each.backward() == 0 && !path.empty()) add(part, times);
+  }
+  return shareOf(part, all);
+}
+
+std::string shareText(const DeviceWorkShare& share) {
+  const long low = std::lround(100 * share.low), high = std::lround(100 * share.high);
   return std::to_string(low) + (high != low ? " to " + std::to_string(high) : "") + " %";
 }
 

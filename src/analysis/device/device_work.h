@@ -2,15 +2,21 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/live_store.h"
 
 namespace highwater::analysis {
 
+/// The bounds of a share of a step's work, 0 to 1.
+struct DeviceWorkShare {
+  double low = 0, high = 0;
+};
+
 /// What the device does for one line of the user's code or, where no line is known, for one op in
 /// one module: forward and backward together.
-struct DeviceWorkPlace {
+struct DeviceWorkPlace : DeviceWorkShare {
   CallSiteParts site;            ///< empty where unknown
   std::string module;            ///< path of the largest op's module; empty outside of modules
   std::string op;                ///< the largest op, without "aten::"
@@ -19,7 +25,6 @@ struct DeviceWorkPlace {
   std::uint32_t calls = 0;       ///< of all ops
   std::uint64_t bytes = 0;       ///< read and written
   std::uint64_t flops = 0;       ///< floating-point operations
-  double low = 0, high = 0;      ///< bounds of the share of the step's work, 0 to 1
   double opLow = 0;              ///< lower bound of the largest op's share, 0 to 1
 };
 
@@ -41,8 +46,12 @@ struct DeviceWork {
 /// to 20, and its calls take less.
 [[nodiscard]] DeviceWork estimateDeviceWork(const LiveStore& store);
 
-/// Returns the bounds of a place's share for people: "61 to 70 %".
-[[nodiscard]] std::string shareText(const DeviceWorkPlace& place);
+/// Estimates the share of the forward pass of a module and all below it. `path` is that of the
+/// module.
+[[nodiscard]] DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path);
+
+/// Returns the bounds of a share for people: "61 to 70 %".
+[[nodiscard]] std::string shareText(const DeviceWorkShare& share);
 /// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".
 [[nodiscard]] std::string largestOpText(const DeviceWorkPlace& place);
 /// The largest places in a sentence about the device: "By the sizes of its ops in step 3, its

@@ -121,6 +121,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
      "Transformers, Padding and truncation (padding=True, pad_to_multiple_of): "
      "https://huggingface.co/docs/transformers/pad_truncation"},
     {FindingKind::MovedBack, "moved_back", ""},
+    {FindingKind::FrozenModel, "frozen_model",
+     "Diffusers, cache latents to avoid VAE passes for every training step: "
+     "https://github.com/huggingface/diffusers/pull/6076"},
     {FindingKind::SlowingSteps, "slowing_steps", ""},
 }};
 static_assert(
@@ -334,7 +337,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is findHostBound().
-constexpr std::array<Rule, 22> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 23> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -355,7 +358,8 @@ constexpr std::array<Rule, 22> kRules = {&findNonFiniteLoss,
                                          &findDriverGrowth,
                                          &findAutocastOff,
                                          &findUnusedGradients,
-                                         &findPadding};
+                                         &findPadding,
+                                         &findFrozenModel};
 
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;

@@ -51,10 +51,11 @@ enum class FindingKind : std::uint8_t {
   UnusedGradients,   ///< backward computes gradients that no optimizer uses
   Padding,           ///< columns of the batches are padding in all of their rows
   MovedBack,         ///< each step moves the same tensors to the device and back, as a model's
+  FrozenModel,       ///< a model that is not trained computes the same in each epoch
   SlowingSteps,      ///< steps take longer and longer, and memory does not grow
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 35;
+inline constexpr std::size_t kFindingKinds = 36;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is

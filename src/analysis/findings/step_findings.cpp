@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "analysis/device/device_work.h"
 #include "analysis/device/range_timeline.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/statistics.h"
@@ -473,6 +474,30 @@ void findPadding(const CheckedSteps& steps, Findings& findings) {
       "up to a multiple of 32 or 64 (pad_to_multiple_of) so that few lengths occur: each new "
       "one takes time and memory of its own on MPS",
       findings);
+}
+
+/// A frozen model that does less of the work, 0 to 1, is not worth a change of the script.
+constexpr double kLeastFrozenShare = 0.15;
+
+void findFrozenModel(const CheckedSteps& steps, Findings& findings) {
+  const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kFrozenModelSign) : nullptr;
+  if (!sign) return;
+  const DeviceWorkShare share = deviceWorkShare(steps.store, sign->text);
+  CodeSign ofDevice = *sign;
+  ofDevice.share = share.high;
+  auto finding = findingOfSign(steps, FindingKind::FrozenModel, &ofDevice);
+  if (share.low < kLeastFrozenShare) return;
+  finding->title = "Frozen model: " + sign->text + " takes " + shareText(share) +
+                   " of the device's work in a step, and is not trained";
+  finding->evidence =
+      "by the sizes of its ops; it is called without gradients in each step, and "
+      "its parameters stay as they are";
+  addOfSign(steps, std::move(*finding),
+            "where its input is the same in each epoch, compute its outputs once, before the "
+            "training, and load those (random augmentation comes after it then, or in a few "
+            "variants); else call it under torch.inference_mode(), in float16 or bfloat16, or "
+            "with a smaller one",
+            findings);
 }
 
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {

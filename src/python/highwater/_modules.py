@@ -7,6 +7,10 @@ import weakref
 from ._attach import encoded
 
 
+# After so many calls without a change of its parameters a model counts as frozen.
+UNCHANGED_CALLS = 10
+
+
 class Root:
     """A module that was called from outside of any module: a model, or a loss."""
 
@@ -19,6 +23,7 @@ class Root:
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
         self.trained: tuple[int, bool] | None = None  # of how many parameters of optimizers, whether any is its own
+        self.unchanged = -1, 0  # a parameter's version, and at how many calls in a row it was that
         self.channels: int | None = None  # see first_channels(); None: not known yet
 
     def call(self, phase: bytes) -> tuple:
@@ -27,6 +32,16 @@ class Root:
         if call is None:
             call = self.calls[phase] = (self.names, self.label, phase, self)
         return call
+
+    def is_frozen(self, module) -> bool:
+        """Whether a model that no optimizer trains has stayed the same for some calls: a teacher that follows a model
+        that is trained changes."""
+        first = next(module.parameters(), None)
+        if first is None or (self.trained and self.trained[1]):
+            return False
+        version, calls = self.unchanged
+        self.unchanged = first._version, calls + 1 if version == first._version else 0
+        return self.unchanged[1] >= UNCHANGED_CALLS
 
 
 class ModuleNames:

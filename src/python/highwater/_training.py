@@ -82,6 +82,7 @@ class Training(StepListener):
         self._evaluation_is_open = False
         self._evaluation_line = ""  # that called its model with gradients
         self._fetches = 0  # that are open
+        self._epochs = 0  # of the training's loader, after the first
         self._remembered = None, False
         self._loader_settings: dict = {}
         self._takes_rows = False  # one by one, of the tensors of a TensorDataset
@@ -204,7 +205,7 @@ class Training(StepListener):
         if self._loader is not None:
             self.knobs.loader_used(self._loader, self._evaluates)
         if self._evaluates and not self._rule.infers:
-            return b"" if self._keep_evaluation_open(root, module) else _EVALUATION
+            return self._phase_without_gradients(root, module)
         self._end_evaluation()
         self._remember_loader()
         self._note_forward(root, module, args, kwargs)
@@ -214,19 +215,24 @@ class Training(StepListener):
         self._unused_gradients.others_train()
         self._dropped_gradients.others_train()
 
-    def _keep_evaluation_open(self, root, module) -> bool:
-        """Between steps, an evaluation lasts until the training goes on: it reads its results after the model's
-        call. Returns whether it does here."""
-        between = self._rule.evaluated(trained=self._is_trained(root, module))
-        if not between or self._fetches or self._steps_in_progress or self._rule.feeds:
-            return False
+    def _phase_without_gradients(self, root, module) -> bytes:
+        """The phase of a call that trains nothing: of a step, as a teacher's or a frozen encoder's call is, or an
+        evaluation. Between steps that one is open until the training goes on, as it reads its results after the call;
+        b"" then."""
+        evaluates = self._rule.evaluated(trained=self._is_trained(root, module)) and not self._rule.feeds
+        if self._fetches or self._steps_in_progress:
+            return _EVALUATION
+        if not evaluates:
+            if self._epochs and "frozen_model" not in self._signs and root.is_frozen(module):
+                self.note_sign("frozen_model", line_of_user(), root.label.decode())
+            return _FORWARD
         if not self._evaluation_is_open:
             self._evaluation_is_open = True
             if ("evaluation_gradients" not in self._signs and self.torch.is_grad_enabled()
                     and any(parameter.requires_grad for parameter in module.parameters())):
                 self._evaluation_line = line_of_user()
             self.probe.begin_phase(_EVALUATION)
-        return True
+        return b""
 
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters."""
@@ -318,6 +324,7 @@ class Training(StepListener):
         mine = self._begin_fetch(iterator, _FIRST_BATCH if first_batches else _FETCH)
         if mine and self._settings_of() is not iterator:
             self._settings_of = weakref.ref(iterator)
+            self._epochs += self._trains_with(self._loader)
             workers = getattr(iterator, "_num_workers", -1)
             # NumPy's integers are none that JSON knows.
             self._loader_settings = {"loader_workers": int(workers) if hasattr(workers, "__index__") else -1,
