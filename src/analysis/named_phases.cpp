@@ -27,7 +27,8 @@ const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns) {
 bool namesPhases(const LiveStore& store) {
   const auto& spans = store.namedSpans();
   return std::any_of(spans.begin(), spans.end(), [&](const events::NamedSpan& span) {
-    return !isEvaluation(store, span) && store.name(span.name()) != kLoaderStartSpan;
+    const std::string& name = store.name(span.name());
+    return !isEvaluation(store, span) && name != kLoaderStartSpan && name != kOwnWorkSpan;
   });
 }
 

@@ -161,6 +161,8 @@ inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";
 /// Each step adds tensors to a list, deque or dictionary, at `line`; `text` says what it is and how
 /// many it got.
 inline constexpr std::string_view kKeptTensorsSign = "kept_tensors";
+/// The graph of the tensor `text` goes back through earlier steps; it is computed at `line`.
+inline constexpr std::string_view kGrowingGraphSign = "growing_graph";
 /// The script's optimizer updates its parameters in a few ops (foreach=True or fused=True).
 inline constexpr std::string_view kOptimizerAtOnceSign = "optimizer_at_once";
 /// Before Python 3.13 a host sample may be up to `text` late, and then has the line of the next

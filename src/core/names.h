@@ -66,6 +66,8 @@ inline constexpr char kEvaluationSpan[] = "evaluation";
 /// waits and copies.
 inline constexpr char kCheckpointSpan[] = "checkpoint";
 inline constexpr char kCheckpointWaitSpan[] = "wait before checkpoint";
+/// The name of the spans in which Highwater holds a script up, to look for what keeps its memory.
+inline constexpr char kOwnWorkSpan[] = "Highwater's own work";
 /// The name of the spans in which a DataLoader's workers are created, make their first batches and
 /// end. The first span of a start is one that does not continue another.
 inline constexpr char kLoaderStartSpan[] = "starting DataLoader workers";

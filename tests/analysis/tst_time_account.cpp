@@ -115,7 +115,7 @@ Region regionAt(const OwnedBatch& run, std::int64_t ns) {
   if (evaluatesNs < toNs && ns >= fetchNs && ns < evaluatedNs) return Region::Evaluation;
   const auto named = holding(run.namedSpans, ns);
   if (named != run.namedSpans.end() && named->name() == kAugment) return Region::NamedPhase;
-  if (named != run.namedSpans.end() && named->name() == kKeeps) return Region::Checkpoint;
+  if (named != run.namedSpans.end() && named->name() == kKeeps) return Region::Highwater;
   if (run.steps.empty() || ns < run.steps.front().begin_ns()) return Region::StartUp;
   return ns >= endNsOf(run.steps.back()) ? Region::AfterSteps : Region::BetweenSteps;
 }

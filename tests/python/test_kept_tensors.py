@@ -73,6 +73,22 @@ class KeptTensors(Recording):
             """
         self.check_names("; Log.rows['all'], a deque, got 8 tensors in 8 steps", made=made, keep="log.note(outputs)")
 
+    def test_a_sum_of_losses_that_keeps_its_graph(self):
+        self.check_names("; the graph of total, at train.py:", local="total = 0.0",
+                         keep="total += (outputs * rows.sigmoid()).mean()  # keeps")
+
+    def test_averages_of_an_optimizer_that_keep_their_graph(self):
+        made = """
+            class Averages:
+                def __init__(self):
+                    self.squares = [torch.zeros(256, 64, device="mps") for _ in range(2)]
+                def update(self, outputs):
+                    for i in range(2):
+                        self.squares[i] = 0.9 * self.squares[i] + 0.1 * outputs ** 2  # keeps
+            averages = Averages()
+            """
+        self.check_names("; the graph of Averages.squares, at train.py:", made=made, keep="averages.update(outputs)")
+
     def test_what_is_bounded_is_not_accused(self):
         self.assertIsNone(self.growth_of(made="recent = collections.deque(maxlen=4)", keep="recent.append(outputs)"))
 

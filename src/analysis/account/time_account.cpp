@@ -46,8 +46,8 @@ class Line {
   std::size_t next_ = 0;
 };
 
-/// What a named span means.
-enum class NameKind : std::uint8_t { Own, Evaluation, Checkpoint, LoaderStart };
+/// What a named span means: one of the script's own, or one of Highwater's.
+enum class NameKind : std::uint8_t { Own, Evaluation, Highwater, LoaderStart };
 
 class NameKinds {
  public:
@@ -60,9 +60,12 @@ class NameKinds {
   }
 
  private:
-  static NameKind kindOf(const std::string& name) {
+  [[nodiscard]] NameKind kindOf(const std::string& name) const {
     if (name == kEvaluationSpan) return NameKind::Evaluation;
-    if (name == kCheckpointSpan || name == kCheckpointWaitSpan) return NameKind::Checkpoint;
+    // A script may call a phase of its own "checkpoint".
+    const bool isOurs = store_.ownScript() ? name == kOwnWorkSpan
+                                           : name == kCheckpointSpan || name == kCheckpointWaitSpan;
+    if (isOurs) return NameKind::Highwater;
     return name == kLoaderStartSpan ? NameKind::LoaderStart : NameKind::Own;
   }
 
@@ -207,13 +210,13 @@ class Walk {
     const std::size_t last = lane.firstFrom(std::min(endNs, range_.endNs));
     for (std::size_t i = begun > 0 ? begun - 1 : 0; i < last; ++i) {
       const NameKind kind = names_.of(store_.namedSpans()[lane[i].payload].name());
-      if (kind != NameKind::Own && kind != NameKind::Checkpoint) continue;
+      if (kind != NameKind::Own && kind != NameKind::Highwater) continue;
       const std::int64_t fromNs = std::max(lane[i].beginNs, atNs);
       const std::int64_t toNs = std::min(lane[i].endNs, endNs);
       if (fromNs >= toNs) continue;
       regions_.add(atNs, fromNs, rest);
       regions_.add(fromNs, toNs,
-                   {kind == NameKind::Own ? Region::NamedPhase : Region::Checkpoint, rest.row});
+                   {kind == NameKind::Own ? Region::NamedPhase : Region::Highwater, rest.row});
       atNs = toNs;
     }
     regions_.add(atNs, endNs, rest);
@@ -331,7 +334,7 @@ constexpr std::array<RegionWords, kRegions> kRegionWords = {
      {"steps", "steps"},
      {"evaluations", "evaluations"},
      {"phases of the script", "own_phases"},
-     {"checkpoints", "checkpoints"},
+     {"Highwater's own work", "highwater"},
      {"pauses", "pauses"},
      {"between steps", "between_steps"},
      {"after the last step", "after_steps"}}};

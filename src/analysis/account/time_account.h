@@ -16,12 +16,12 @@ namespace highwater::analysis {
 
 /// Where in the run a moment lies. Each moment lies in exactly one region.
 enum class Region : std::uint8_t {
-  StartUp,       ///< before the first step
-  Step,          ///< of the training
-  Evaluation,    ///< from its first batch to the read of its results, with what lies between
-  NamedPhase,    ///< a phase that the script names itself, outside of steps and evaluations
-  Checkpoint,    ///< Highwater keeps a checkpoint of the built-in workload
-  Pause,         ///< the user paused the training
+  StartUp,     ///< before the first step
+  Step,        ///< of the training
+  Evaluation,  ///< from its first batch to the read of its results, with what lies between
+  NamedPhase,  ///< a phase that the script names itself, outside of steps and evaluations
+  Highwater,  ///< its own work: a checkpoint of the built-in workload, a look at a script's objects
+  Pause,      ///< the user paused the training
   BetweenSteps,  ///< anything else between two steps
   AfterSteps     ///< after the last step
 };
@@ -115,6 +115,11 @@ struct TimeAccount {
   /// The time in a region, in ns.
   [[nodiscard]] std::int64_t nsIn(Region region) const {
     return nsWhere([region](const AccountRow& row) { return row.part.region == region; });
+  }
+  /// The time that the run takes of its own: without pauses, and without what Highwater does, in
+  /// ns.
+  [[nodiscard]] std::int64_t nsOfRun() const {
+    return range.endNs - range.beginNs - nsIn(Region::Pause) - nsIn(Region::Highwater);
   }
 };
 

@@ -122,8 +122,7 @@ class PhaseLine {
       const bool isLast = i + 1 == steps.size();
       const std::int64_t nextNs = isLast ? std::max(endNs, steps[i].endNs) : steps[i + 1].beginNs;
       addStep(steps[i], nextNs);
-      fill(nextNs,
-           isEvaluation(steps[i].endNs, nextNs) ? HostWork::Evaluation : HostWork::BetweenSteps,
+      fill(nextNs, isOfRun(steps[i].endNs, nextNs) ? HostWork::BetweenSteps : HostWork::Evaluation,
            Phase::None, steps[i].payload);
     }
   }
@@ -150,19 +149,22 @@ class PhaseLine {
     upToNs_ = toNs;
   }
 
-  [[nodiscard]] bool isEvaluation(std::int64_t fromNs, std::int64_t toNs) const {
+  /// Whether no evaluation lies there, nor work of Highwater's own, which the run has not either
+  /// without it.
+  [[nodiscard]] bool isOfRun(std::int64_t fromNs, std::int64_t toNs) const {
     const auto& all = store_.evaluations();
     const auto first = std::partition_point(
         all.begin(), all.end(), [=](const auto& each) { return each.time_ns() < fromNs; });
-    if (first != all.end() && first->time_ns() <= toNs) return true;
+    if (first != all.end() && first->time_ns() <= toNs) return false;
     // A script has no results of evaluations, only spans.
-    if (store_.namedLane().empty()) return false;
+    if (store_.namedLane().empty()) return true;
     const auto [from, to] = store_.namedLane().touching(fromNs, toNs);
     for (std::size_t i = from; i < to; ++i) {
       const events::NamedSpan& span = store_.namedSpans()[store_.namedLane()[i].payload];
-      if (analysis::isEvaluation(store_, span)) return true;
+      const bool isOwn = store_.name(span.name()) == kOwnWorkSpan;
+      if (isOwn || isEvaluation(store_, span)) return false;
     }
-    return false;
+    return true;
   }
 
   const LiveStore& store_;

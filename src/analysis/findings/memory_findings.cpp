@@ -202,6 +202,18 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
         finding.advice;
     return;
   }
+  if (const CodeSign* grows = run ? run->sign(kGrowingGraphSign) : nullptr) {
+    const std::string where = grows->line.empty() ? "" : ", at " + grows->line;
+    finding.line = grows->line;
+    finding.evidence +=
+        "; the graph of " + grows->text + where + ", goes back through all steps before";
+    finding.advice = (grows->line.empty() ? "" : "at " + grows->line + ": ") +
+                     "detach() what one step hands to the next, or compute it under "
+                     "torch.no_grad(): a sum of losses as total += loss.detach(), a hidden state "
+                     "as hidden.detach(). Else " +
+                     finding.advice;
+    return;
+  }
   const CopiedLine copied =
       mostCopied(steps.store, events::SyncKind::CopyToDevice, [&](const events::SyncPoint& each) {
         return steps.holding(each.step(), each.begin_ns()) != nullptr;

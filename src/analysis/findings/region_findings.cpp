@@ -245,8 +245,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   waits.count -= std::min(backlog.count, waits.count);
   std::int64_t ns = 0;
   for (const Share& each : shares) ns += each.ns;
-  const double share =
-      static_cast<double>(ns) / static_cast<double>(account.range.endNs - account.range.beginNs);
+  const double share = static_cast<double>(ns) / static_cast<double>(account.nsOfRun());
   const double leastShare = isEachStep ? kLeastRegionShare / 2 : kLeastRegionShare;
   if (share < leastShare || (ns < kLeastRegionNs && !isEachStep)) return;
   const auto most = std::max_element(shares.begin(), shares.end(),
@@ -301,8 +300,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   if (evaluates) finding.count = visits;
   finding.evidence =
       (evaluates ? std::to_string(finding.count) + "\u00d7, together " : "together ") +
-      formatDuration(ns) + " of " + formatDuration(account.range.endNs - account.range.beginNs) +
-      ": " + sharesText(shares);
+      formatDuration(ns) + " of " + formatDuration(account.nsOfRun()) + ": " + sharesText(shares);
   if (copiesOutputs) finding.evidence += "; " + formatBytes(toHost) + " are copied to the CPU";
   finding.advice = words.advice;
   if (isEachStep && taker != Taker::Fallbacks) finding.advice += kActAdvice;

@@ -64,12 +64,12 @@ std::string rangeText(double low, double high) {
                     : std::to_string(from) + " to " + std::to_string(to) + " %";
 }
 
-/// The region that takes the most time of `allNs`, but for steps and pauses.
+/// The region that takes the most time of `allNs`, but for steps, pauses and Highwater's own work.
 std::string largestOther(const TimeAccount& account, double allNs) {
   Region largest = Region::BetweenSteps;
   for (std::size_t i = 0; i < kRegions; ++i) {
     const auto each = static_cast<Region>(i);
-    const bool counts = each != Region::Step && each != Region::Pause;
+    const bool counts = each != Region::Step && each != Region::Pause && each != Region::Highwater;
     if (counts && account.nsIn(each) > account.nsIn(largest)) largest = each;
   }
   return std::string(regionName(largest)) + ' ' +
@@ -167,11 +167,12 @@ Verdict verdictOn(const CheckedSteps& steps) {
   if (allNs <= 0 || stepsNs <= 0) return {};
   if (stepsNs < kLeastStepsShare * allNs) {
     const TimeAccount whole = accountTime(steps.store, range);
-    allNs -= static_cast<double>(whole.nsIn(Region::Pause));
+    allNs = static_cast<double>(whole.nsOfRun());
     if (stepsNs < kLeastStepsShare * allNs) {
-      return {Bottleneck::kOutsideSteps, "Most of the time is not spent in steps: they take " +
-                                             percentText(stepsNs / allNs) + ", " +
-                                             largestOther(whole, allNs) + "."};
+      return {Bottleneck::kOutsideSteps,
+              "Most of the time is not spent in steps: from the first to "
+              "the last they take " +
+                  percentText(stepsNs / allNs) + ", " + largestOther(whole, allNs) + "."};
     }
   }
   const auto newest = steps.records.last(std::min(steps.records.size(), kMostSteps));

@@ -1,4 +1,4 @@
-"""Finds the lists, deques and dictionaries to which a script adds tensors of the device in each step."""
+"""Finds what keeps more of a script's tensors with each step: a list, deque or dictionary, or a graph."""
 from __future__ import annotations
 
 import collections
@@ -10,13 +10,16 @@ import sys
 import time
 
 from ._code import source_lines
+from ._growing_graphs import GrowingGraphs
 
-# The steps of optimizers, counted from 1, after which the device's memory is read. Where it has grown since the last
-# look, what holds tensors is listed, and twice more after so many steps each.
+# The steps after which the device's memory is read. Where it has grown since the last reading, what holds tensors is
+# listed, and once or twice more after so many steps each.
 _LOOK_AFTER = (10, 30, 60, 120, 240, 480, 960)
 _STEPS_BETWEEN = 8
-# A list takes some 100 ms: a training that has not gone on for so many seconds is not held up.
+# A list takes some 100 ms: a training that has not gone on for so many seconds is not held up, nor is one of which
+# looks that found nothing would take more than this share of the time.
 _LEAST_SECONDS = 1.0
+_MOST_SHARE = 0.05
 # A small leak is no finding: bytes a step.
 _LEAST_BYTES_A_STEP = 16 * 1024
 # How many tensors must have been added in each step.
@@ -31,56 +34,75 @@ class KeptTensors:
     """What keeps more tensors with each step.
 
     `note` is called once, with the line that adds to it, "train.py:40" ("" where it is not found), and what it is,
-    "FeatureTap.features['stage2'], a list, got 8 tensors in 8 steps".
+    "FeatureTap.features['stage2'], a list, got 8 tensors in 8 steps"; or `note_graph`, with the line that computes it,
+    and the name of the tensor whose graph goes back through the steps before.
     """
 
-    def __init__(self, torch, note):
-        self._torch, self._note = torch, note
+    def __init__(self, torch, note, note_graph):
+        self._torch, self._note, self._note_graph = torch, note, note_graph
+        self._graphs = GrowingGraphs(torch)
+        self._looks = list(_LOOK_AFTER)  # that are to come
         self._bytes, self._step = None, 0  # of the last reading
-        self._listed_at, self._lengths = 0, {}  # of the last list: number of elements by id
+        self._listed_at, self._lengths = 0, {}  # of the last list, 0 for none: number of elements by id
         self._grew_before = False  # what is listed
-        self._began = time.monotonic()
+        self._rests_until = time.monotonic() + _LEAST_SECONDS
+        self._spent = 0.0  # seconds, since the last rest
         self._has_told = False
 
-    def after_step(self, steps: int) -> None:
-        """An optimizer has stepped as number `steps`."""
-        lists_again = self._lengths and steps == self._listed_at + _STEPS_BETWEEN
-        if self._has_told or not (lists_again or steps in _LOOK_AFTER):
-            return
+    def is_due(self, step: int) -> bool:
+        """Whether look() is to be called, as step `step` has ended and more memory is in use than at the last reading."""
         try:
-            if lists_again:
-                self._compare(steps)
+            if self._has_told:
+                return False
+            if self._listed_at:
+                return step >= self._listed_at + _STEPS_BETWEEN
+            if not self._looks or step < self._looks[0]:
+                return False
+            self._looks.pop(0)
+            return self._has_grown(step) and time.monotonic() >= self._rests_until
+        except Exception:  # of a PyTorch without these readings
+            self._has_told = True
+            return False
+
+    def look(self, step: int) -> None:
+        """Lists what holds tensors, or compares it with the last list: holds the training up for some 100 ms."""
+        began = time.monotonic()
+        try:
+            if self._listed_at:
+                self._compare(step)
             else:
-                self._look(steps)
+                self._list(step, {id(each): len(each) for each, _ in self._containers()})
+                self._graphs.mark()
         except Exception:  # objects may be anything; nothing is said then
             self._has_told = True
+        self._spent += time.monotonic() - began
+        if not self._listed_at:
+            self._rests_until = time.monotonic() + self._spent / _MOST_SHARE
+            self._spent = 0.0
 
-    def _look(self, steps):
-        if self._has_grown(steps) and time.monotonic() - self._began >= _LEAST_SECONDS:
-            self._list(steps, {id(each): len(each) for each, _ in self._containers()})
-
-    def _has_grown(self, steps) -> bool:
+    def _has_grown(self, step) -> bool:
         """Whether the device's memory has grown since the last reading."""
-        now, before, least = self._torch.mps.current_allocated_memory(), self._bytes, steps - self._step
-        self._bytes, self._step = now, steps
+        now, before, least = self._torch.mps.current_allocated_memory(), self._bytes, step - self._step
+        self._bytes, self._step = now, step
         return before is not None and now - before >= _LEAST_BYTES_A_STEP * least
 
-    def _list(self, steps, lengths):
-        self._listed_at, self._lengths = steps, lengths
+    def _list(self, step, lengths):
+        self._listed_at, self._lengths = step, lengths
 
-    def _compare(self, steps):
-        least = _LEAST_A_STEP * (steps - self._listed_at)
-        before, self._lengths, is_first = self._lengths, {}, not self._grew_before
-        self._grew_before = False
-        if not self._has_grown(steps):
+    def _compare(self, step):
+        steps = step - self._listed_at
+        least = _LEAST_A_STEP * steps
+        before, is_first = self._lengths, not self._grew_before
+        self._listed_at, self._lengths, self._grew_before = 0, {}, False
+        if not self._has_grown(step):
             return
         grown = [(len(each) - before[id(each)], tensor.nbytes, each) for each, tensor in self._containers()
                  if len(each) - before.get(id(each), len(each)) >= least]
         if not grown:
-            return
+            return self._look_at_graphs()
         if is_first:  # a list of one step may have got the place of one of another
             self._grew_before = True
-            self._list(steps, {id(each): len(each) for _, _, each in grown})
+            self._list(step, {id(each): len(each) for _, _, each in grown})
             return
         more, _, keeper = max(grown, key=lambda each: each[0] * each[1])
         grown.clear()
@@ -88,7 +110,14 @@ class KeptTensors:
         if name:
             self._has_told = True
             self._note(_line_that_adds(name, owner), f"{name}, a {type(keeper).__name__}, got {more} tensors in "
-                                                     f"{steps - self._listed_at} steps")
+                                                     f"{steps} steps")
+
+    def _look_at_graphs(self):
+        tensor = self._graphs.carried()
+        name, owner = _name_of(tensor) if tensor is not None else ("", None)
+        if name:
+            self._has_told = True
+            self._note_graph(_line_that_adds(name, owner), name)
 
     def _containers(self):
         """The containers whose newest element is or holds a tensor of the device, with that tensor."""
@@ -157,6 +186,10 @@ def _name_of(thing, depth: int = 3):
                 name, owner = _name_of(holder, depth - 1)
                 if name:
                     return f"{name}[{key!r}]", owner
+        elif type(holder) is list and depth:
+            name, owner = _name_of(holder, depth - 1)
+            if name:
+                return name, owner
         elif hasattr(holder, "__dict__") and not isinstance(holder, type):
             key = next((key for key, value in vars(holder).items() if value is thing), None)
             if key is not None:
@@ -165,9 +198,11 @@ def _name_of(thing, depth: int = 3):
 
 
 def _line_that_adds(name: str, owner) -> str:
-    """The first line of a class, function or file that adds to what is called so there: "train.py:40"; "" for none."""
+    """The first line of a class, function or file that adds to what is called so there, or computes it from itself:
+    "train.py:40"; "" for none."""
     file, lines, first = source_lines(owner) or ("", [], 0)
     plain = name.split("[")[0].rsplit(".", 1)[-1]
-    adds = re.compile(rf"\b{re.escape(plain)}\b(?!\s*:).*{_ADDS}")
+    plain = rf"\b{re.escape(plain)}\b"
+    adds = re.compile(rf"{plain}(?!\s*:).*{_ADDS}|{plain}[^=]*=(?!=).*{plain}")
     number = next((number for number, line in enumerate(lines, first) if adds.search(line)), 0)
     return f"{os.path.basename(file)}:{number}" if number else ""

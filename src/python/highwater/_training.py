@@ -26,6 +26,7 @@ _BACKWARD, _OPTIMIZER = b"backward", b"optimizer_step"
 # native/script_probe, whatever of it the training waits for.
 _LOADER_START, _FIRST_BATCH = b"starting DataLoader workers", b"first batch of DataLoader workers"
 _LOADER_END = b"end of DataLoader workers"
+_OWN_WORK = b"Highwater's own work"  # see kOwnWorkSpan
 # The second batch is mostly another worker's first one.
 _FIRST_BATCHES = 2
 _PAUSE_POLL_SECONDS = 0.02
@@ -33,6 +34,8 @@ _PAUSE_POLL_SECONDS = 0.02
 _MOST_SUBSETS = 4
 # The steps of optimizers, counted from 1, after which the script's autograd Functions are looked at.
 _LOOK_AT_FUNCTIONS_AFTER = (3, 30)
+# So many groups of parameters are more than a script needs for its settings.
+_MANY_GROUPS = 16
 # How long a script that calls os._exit() waits at most for the last moments to be sent.
 _EXIT_MS = 300
 
@@ -95,7 +98,8 @@ class Training(StepListener):
         self._padding = Padding(torch, lambda line, sizes, share: self.note_sign("padding", line, sizes, share))
         self._piled_hooks = PiledHooks(
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
-        self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what))
+        self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what),
+                                         lambda line, what: self.note_sign("growing_graph", line, what))
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         # Of iterators over loaders, how many of the next batches are their workers' first ones.
@@ -480,12 +484,19 @@ class Training(StepListener):
                 if not self._backwards:
                     self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
-                self._kept_tensors.after_step(self._steps)
-            if self._steps == 1 and any(group.get("foreach") or group.get("fused") for group in optimizer.param_groups):
-                self.note_sign("optimizer_at_once", "")
+            if self._steps == 1:
+                self._note_optimizer(optimizer.param_groups)
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
                 self.note_sign("output_on_ctx", *kept)
             self._rule.optimizer_ends(id(optimizer))
+
+    def _note_optimizer(self, groups) -> None:
+        """How the first optimizer updates its parameters."""
+        tensors = sum(len(group["params"]) for group in groups)
+        if any(group.get("foreach") or group.get("fused") for group in groups):
+            self.note_sign("optimizer_at_once", "")
+        if len(groups) >= _MANY_GROUPS and tensors < 2 * len(groups):
+            self.note_sign("optimizer_groups", "", f"{len(groups)} parameter groups for {tensors} tensors")
 
     def enter_scaler(self, optimizer):
         """GradScaler.step begins. Where it finds infinite gradients, no hook of the optimizer is called."""
@@ -543,7 +554,17 @@ class Training(StepListener):
         self.probe.end_step(number, batch, length, micro_steps, late)
         self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
         self._steps_told = self._steps
+        if not late and self._kept_tensors.is_due(number):
+            self._look_for_kept_tensors(number)
         self.obey()
+
+    def _look_for_kept_tensors(self, number) -> None:
+        """Between steps, in a span of its own: it takes long, and is no work of the script's."""
+        self.probe.cut_step()
+        self.probe.begin_phase(_OWN_WORK)
+        with self._plain_tensors():
+            self._kept_tensors.look(number)
+        self.probe.end_phase()
 
     def note_step_begin(self):
         self.probe.note_step_begin()

@@ -328,6 +328,7 @@ void ScriptProbe::setPaused(bool paused) {
 }
 
 void ScriptProbe::suspendPhase() {
+  const bool isOpen = recorded_->lane != nullptr;
   recorded_->phase.reset();
   recorded_->named.reset();
   recorded_->lane = nullptr;
@@ -357,7 +358,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
       next.begun = key == kFirstBatchOfLoader || key == kEndOfLoader;
       if (next.begun) key = kLoaderStartSpan;
       // A script's own phases are found by their names.
-      const bool isOurs = key == kEvaluationSpan || key == kLoaderStartSpan;
+      const bool isOurs = key == kEvaluationSpan || key == kLoaderStartSpan || key == kOwnWorkSpan;
       const CallSiteId from = isOurs ? pythonCallSite(recorder_.callSites()) : kNoId;
       next.name = recorder_.names().internAt(key.empty() ? kUnnamed : key, from);
     }
