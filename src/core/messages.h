@@ -165,6 +165,9 @@ inline constexpr std::string_view kKeptTensorsSign = "kept_tensors";
 inline constexpr std::string_view kGrowingGraphSign = "growing_graph";
 /// The script's optimizer updates its parameters in a few ops (foreach=True or fused=True).
 inline constexpr std::string_view kOptimizerAtOnceSign = "optimizer_at_once";
+/// The script's optimizer has a parameter group for nearly each tensor: `text` says how many. It
+/// updates each group by ops of its own.
+inline constexpr std::string_view kOptimizerGroupsSign = "optimizer_groups";
 /// Before Python 3.13 a host sample may be up to `text` late, and then has the line of the next
 /// call into C.
 inline constexpr std::string_view kSamplesLagSign = "samples_lag";

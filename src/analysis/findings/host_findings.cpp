@@ -126,6 +126,18 @@ constexpr const char* kOptimizerAdvice =
     "otherwise: give foreach=True, or fused=True where the optimizer has it (AdamW, Adam, SGD). "
     "Then ";
 
+/// What to do about a slow step of the optimizer; empty where it updates all at once already.
+std::string optimizerAdvice(const LiveStore& store) {
+  const auto& run = store.run();
+  // foreach and fused only join the tensors of one group.
+  if (const CodeSign* groups = run ? run->sign(kOptimizerGroupsSign) : nullptr) {
+    return "the optimizer has " + groups->text +
+           ", and updates each group by itself: put parameters of the same settings into one "
+           "group, then give foreach=True, or fused=True where it has that. Then ";
+  }
+  return run && run->sign(kOptimizerAtOnceSign) ? "" : kOptimizerAdvice;
+}
+
 /// Batch assembly and idle time of the steps that have a device span.
 struct Assembly {
   std::size_t steps = 0;
@@ -439,14 +451,12 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
   if (byBackward && isSlowedByMore(steps)) return false;
-  const bool isAtOnce = steps.store.run() && steps.store.run()->sign(kOptimizerAtOnceSign);
   // What backward runs is decided where forward computes it.
   const Phase phase = byOptimizer ? Phase::OptimizerStep : Phase::Forward;
   add(queueMs, std::string(phaseName(phase)),
       "ops are queued more slowly than the device runs them,",
       byOptimizer ? "the optimizer's step takes " + formatMs(optimizerMs) + " of it; " : "",
-      std::string(byOptimizer && !isAtOnce ? kOptimizerAdvice : "") +
-          (script ? kFewerOpsAdvice : "") +
+      (byOptimizer ? optimizerAdvice(steps.store) : "") + (script ? kFewerOpsAdvice : "") +
           "give the device more work with each op: a larger batch. A model as small as this may "
           "be faster on the CPU",
       inPhase(phase));
