@@ -49,6 +49,8 @@ constexpr const char* kOwnWorkAdvice =
 constexpr const char* kFewerOpsAdvice =
     "write a loop in Python over samples, boxes or time steps as ops on all of them. Then ";
 constexpr const char* kLossWorkAdvice =
+    "what depends on the data alone, as a map of the labels, compute in the data set, where a "
+    "DataLoader's workers do it meanwhile, or once and keep it. Else "
     "write what runs there with fewer and larger ops, without a loop in Python over rows or time; "
     "what is computed there on the CPU keeps the device waiting. A metric can wait for the "
     "validation";

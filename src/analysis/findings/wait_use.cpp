@@ -107,6 +107,14 @@ constexpr std::array kRows = {
     Row{[](const WaitCase& wait) { return hasAny(wait.site.library, {"clip_grad"}); },
         {FindingKind::SyncPoint, "the clipping of gradients reads their norm",
          "leave error_if_nonfinite out, and log the norm only every few steps"}},
+    // No line of the script: https://github.com/pytorch/pytorch, FunctionsManual.cpp,
+    // prod_backward and cumprod_backward.
+    Row{[](const WaitCase& wait) {
+          return readsOneValue(wait) && wait.phase == Phase::Backward && wait.site.line.empty();
+        },
+        {FindingKind::SyncPoint, "the backward of an op of PyTorch's reads a value",
+         "cumprod() and prod() look there for a zero among their inputs. Where all are above zero, "
+         "exp() of the cumsum() or sum() of log() computes the same without a read"}},
     // Ops whose result has as many elements as values say.
     Row{[](const WaitCase& wait) { return wait.op.find("bincount") != std::string_view::npos; },
         {FindingKind::SyncPoint, "",
