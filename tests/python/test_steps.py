@@ -304,6 +304,14 @@ class ModelThatIsNotTrained(unittest.TestCase):
         calls = self.calls_of(4, between=lambda loop: loop.rule.fetched(8, True))
         self.assertEqual(calls, [f"{what} {number}" for number in range(1, 5) for what in ("begin", "begin", "end")])
 
+    def test_evaluates_after_an_epoch(self):
+        loop = Loop()
+        loop.do("forward backward step:sgd")
+        loop.rule.fetched(8, True)
+        loop.rule.fetched_none()
+        self.assertTrue(loop.rule.evaluated(trained=False))
+        self.assertFalse(loop.rule.feeds)
+
     def test_evaluates_where_it_is_called_now_and_then(self):
         loop = Loop()
         for number in range(9):

@@ -164,6 +164,10 @@ class StepRule:
             self._fetched += samples
         self._touch()
 
+    def fetched_none(self) -> None:
+        """There was no batch any more: the epoch has ended."""
+        self._fetched_to_train = False
+
     def forward(self, batch: int = 0, length: int = 0, weight: int = 0, model=None) -> None:
         """A model is about to be called in training. `weight` ranks the models of one step, and is below 0 for one
         without parameters; `model` is any hashable key."""

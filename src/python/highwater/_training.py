@@ -239,10 +239,12 @@ class Training(StepListener):
         return b""
 
     def _is_trained(self, root, module) -> bool:
-        """Whether an optimizer has any of the model's parameters."""
+        """Whether an optimizer has any of the model's parameters, or had: it may be gone with the function that trained."""
+        if root.trained and root.trained[1]:
+            return True
         groups = [group["params"] for optimizer in self._optimizers for group in optimizer.param_groups]
         size = sum(map(len, groups))
-        if root.trained is None or root.trained[0] != size:  # parameters may be added to a group
+        if root.trained is None or root.trained[0] != size:  # a group may get more of them
             used = {id(parameter) for group in groups for parameter in group}
             root.trained = size, any(id(parameter) in used for parameter in module.parameters())
         return root.trained[1]
@@ -302,6 +304,7 @@ class Training(StepListener):
         else:
             if root.parameters:
                 self._padding.computed(length)
+                self._is_trained(root, module)  # as long as its optimizer is there
             self._rule.forward(batch, length, weight, id(root))
             self._closure_works = bool(self._steps_in_progress)
             if 2 * root.parameters >= self._largest:
@@ -407,6 +410,8 @@ class Training(StepListener):
 
     def leave_next(self, mine: bool, batch) -> None:
         self.leave_fetch(mine)
+        if batch is None and mine:
+            self._rule.fetched_none()
         if batch is not None and mine and self._padding.looks and self._trains_with(self._loader):
             with self._plain_tensors():
                 self._padding.fetched(self._settings_of(), batch)
