@@ -50,7 +50,7 @@ def main():
     loader = DataLoader(data, batch_size=32, shuffle=True)
     model = TimeSeriesNet().to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
-    train(model, loader, optimizer, epochs=3)
+    train(model, loader, optimizer, epochs=2)
 
 
 if __name__ == "__main__":

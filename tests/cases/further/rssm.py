@@ -74,7 +74,7 @@ class WorldModel(nn.Module):
         return kl.mean().clamp(min=free_nats) - image - reward
 
 
-def main(updates=100, batch=32, length=20):
+def main(updates=40, batch=32, length=20):
     torch.manual_seed(0)
     data, model = Episodes(), WorldModel().to(device)
     opt = torch.optim.Adam(model.parameters(), lr=6e-4, eps=1e-5)
