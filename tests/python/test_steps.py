@@ -290,25 +290,28 @@ class ModelThatIsNotTrained(unittest.TestCase):
             loop.step()
         return loop.log.calls
 
-    def test_begins_the_step_that_fetched_its_batch(self):
-        self.assertEqual(self.calls_of(2), ["begin 1", "end 1", "begin 2", "end 2"])
-
-    def test_without_loader_begins_a_step_after_two_that_began_so(self):
-        evaluation = ["note begin", "begin {0}", "end {0}"]
-        step = ["note begin", "begin {0} late", "end {0}"]
-        self.assertEqual(self.calls_of(4, fetches=False),
-                         [call.format(number + 1) for number, calls in enumerate([evaluation] * 2 + [step] * 2)
-                          for call in calls])
+    def test_begins_a_step_after_two_that_began_so(self):
+        """The step began where its batch was fetched; without a loader, at the call."""
+        for fetches, evaluation, step in ((True, ["begin {0}", "begin {0}", "end {0}"], ["begin {0}", "end {0}"]),
+                                          (False, ["note begin", "begin {0}", "end {0}"],
+                                           ["note begin", "begin {0} late", "end {0}"])):
+            self.assertEqual(self.calls_of(4, fetches=fetches),
+                             [call.format(number + 1) for number, calls in enumerate([evaluation] * 2 + [step] * 2)
+                              for call in calls])
 
     def test_evaluates_where_a_batch_is_fetched_before_the_training_goes_on(self):
         calls = self.calls_of(4, between=lambda loop: loop.rule.fetched(8, True))
         self.assertEqual(calls, [f"{what} {number}" for number in range(1, 5) for what in ("begin", "begin", "end")])
 
-    def test_evaluates_after_an_epoch(self):
+    def test_evaluates_on_the_batches_of_another_loader(self):
         loop = Loop()
+        for _ in range(3):
+            loop.rule.fetched(8, True)
+            loop.rule.evaluated(trained=False)
+            loop.do("forward backward step:sgd")
+        self.assertTrue(loop.rule.evaluated(trained=False) and loop.rule.feeds)
         loop.do("forward backward step:sgd")
-        loop.rule.fetched(8, True)
-        loop.rule.fetched_none()
+        loop.rule.fetched(8, False)
         self.assertTrue(loop.rule.evaluated(trained=False))
         self.assertFalse(loop.rule.feeds)
 

@@ -12,8 +12,7 @@ several losses of one call, and of a closure that is called again, are no more o
 its loader has fetched.
 
 A model that is not trained may come before the first call of one that is, without gradients, as a teacher or a frozen
-encoder does. Its call is no evaluation but the begin of the step, where it computes on a batch that the training has
-fetched, or has come before each of the last steps.
+encoder does. Its call is no evaluation but the begin of the step, where one has come before each of the last steps.
 
 A script may tell its steps. Where it does not, and nothing trains, calls of a model are iterations; see
 `StepRule.steps_are`.
@@ -120,9 +119,10 @@ class StepRule:
         self._fetched = 0  # samples since the last call of a model, for it or for an evaluation
         self._stock: int | None = None  # samples that were fetched and not yet trained; None: not known
         self._loader_batch = 0
-        self._fetched_to_train = False  # the last batch
+        self._knows_loader = False  # of the training
         self._feeds = _Feeding.NONE
-        self._fed = 0  # of the last steps, in a row, how many came after calls that may feed them
+        self._is_fed = False  # the open step has come after calls that may feed it
+        self._fed = 0  # of the last steps, in a row, how many have
 
     @property
     def number(self) -> int:
@@ -155,7 +155,7 @@ class StepRule:
         many as a loader's full batch has; 0: not known."""
         self._end_iteration()
         self._loader_batch = samples
-        self._fetched_to_train = trains
+        self._knows_loader = self._knows_loader or trains
         if self._feeds:
             self._feeds = _Feeding.NOT
         if trains:
@@ -163,10 +163,8 @@ class StepRule:
         else:
             self._fetched += samples
         self._touch()
-
-    def fetched_none(self) -> None:
-        """There was no batch any more: the epoch has ended."""
-        self._fetched_to_train = False
+        if self._knows_loader and not trains:
+            self._feeds = _Feeding.NOT
 
     def forward(self, batch: int = 0, length: int = 0, weight: int = 0, model=None) -> None:
         """A model is about to be called in training. `weight` ranks the models of one step, and is below 0 for one
@@ -310,8 +308,7 @@ class StepRule:
 
     def _note_feeding(self, trained: bool) -> None:
         if self._feeds is _Feeding.NONE:
-            fetched = self._begin == "begun" and (self._fetched_to_train or self._number == 1)
-            self._feeds = _Feeding.STEP if fetched or self._fed >= FED_STEPS else _Feeding.MAYBE
+            self._feeds = _Feeding.STEP if self._fed >= FED_STEPS else _Feeding.MAYBE
         if trained:
             self._feeds = _Feeding.NOT
 
@@ -335,7 +332,7 @@ class StepRule:
         if not self._open:
             self._open = True
             feeds, self._feeds = self._feeds, _Feeding.NONE
-            self._fed = self._fed + 1 if feeds in (_Feeding.MAYBE, _Feeding.STEP) else 0
+            self._is_fed = self._is_fed or feeds in (_Feeding.MAYBE, _Feeding.STEP)
             begin, self._begin = self._begin, "begun"
             if feeds is not _Feeding.STEP:
                 self._listener.begin_step(self._number, False)
@@ -367,6 +364,7 @@ class StepRule:
         self._stepped = set()
         self._stepped_in_backward = False
         self._begin_noted = False
+        self._fed, self._is_fed = self._fed + 1 if self._is_fed else 0, False
         self._work = _Work()
         # The listener may be interrupted, as by Ctrl+C: the step has been closed before.
         self._listener.end_step(number, work.batch, work.length, self._take_from_stock(work), late)

@@ -393,12 +393,10 @@ class Training(StepListener):
         mine = self._is_training_thread()
         if mine:
             self._loader = getattr(source, "_index_sampler", None)
-            if self._trains_with(self._loader):
+            trains = self._trains_with(self._loader)
+            if trains:
                 self._end_evaluation()
-            if phase is not _LOADER_START:
-                self._rule.fetched(self._loader_batch, self._trains_with(self._loader))
-            else:
-                self._rule.fetched()
+            self._rule.fetched(0 if phase is _LOADER_START else self._loader_batch, trains)
             self._fetches += 1
         self.probe.begin_phase(phase)
         return mine
@@ -410,8 +408,6 @@ class Training(StepListener):
 
     def leave_next(self, mine: bool, batch) -> None:
         self.leave_fetch(mine)
-        if batch is None and mine:
-            self._rule.fetched_none()
         if batch is not None and mine and self._padding.looks and self._trains_with(self._loader):
             with self._plain_tensors():
                 self._padding.fetched(self._settings_of(), batch)
