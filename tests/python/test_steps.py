@@ -326,7 +326,18 @@ class ModelThatIsNotTrained(unittest.TestCase):
         self.assertFalse([call for call in loop.log.calls if "late" in call])
 
     def test_one_that_is_trained_evaluates(self):
-        self.assertEqual(self.calls_of(2, trained=True), ["begin 1", "begin 1", "end 1", "begin 2", "begin 2", "end 2"])
+        self.assertEqual(self.calls_of(4, trained=True),
+                         [f"{what} {number}" for number in range(1, 5) for what in ("begin", "begin", "end")])
+
+    def test_evaluates_where_it_is_called_more_often_than_before_a_step(self):
+        loop = Loop()
+        for _ in range(3):
+            loop.rule.evaluated(trained=False)
+            loop.do("forward backward step:sgd")
+        loop.rule.evaluated(trained=False)
+        self.assertTrue(loop.rule.feeds)
+        loop.rule.evaluated(trained=False)
+        self.assertFalse(loop.rule.feeds)
 
 
 if __name__ == "__main__":

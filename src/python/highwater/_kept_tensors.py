@@ -117,7 +117,7 @@ class KeptTensors:
         name, owner = _name_of(tensor) if tensor is not None else ("", None)
         if name:
             self._has_told = True
-            self._note_graph(_line_that_adds(name, owner), name)
+            self._note_graph(_line_that_adds(name, owner, computed=True), name)
 
     def _containers(self):
         """The containers whose newest element is or holds a tensor of the device, with that tensor."""
@@ -197,12 +197,13 @@ def _name_of(thing, depth: int = 3):
     return "", None
 
 
-def _line_that_adds(name: str, owner) -> str:
-    """The first line of a class, function or file that adds to what is called so there, or computes it from itself:
-    "train.py:40"; "" for none."""
+def _line_that_adds(name: str, owner, computed: bool = False) -> str:
+    """The first line of a class, function or file that adds to what is called so there, or, of one that is `computed`,
+    computes it from itself: "train.py:40"; "" for none."""
     file, lines, first = source_lines(owner) or ("", [], 0)
     plain = name.split("[")[0].rsplit(".", 1)[-1]
     plain = rf"\b{re.escape(plain)}\b"
-    adds = re.compile(rf"{plain}(?!\s*:).*{_ADDS}|{plain}[^=]*=(?!=).*{plain}")
+    from_itself = rf"|^[\w\s.,()\[\]*]*{plain}[^=(<>!]*=(?!=).*{plain}" if computed else ""
+    adds = re.compile(rf"{plain}(?!\s*:).*{_ADDS}{from_itself}")
     number = next((number for number, line in enumerate(lines, first) if adds.search(line)), 0)
     return f"{os.path.basename(file)}:{number}" if number else ""

@@ -37,7 +37,8 @@ class Root:
         """Whether a model that no optimizer trains has stayed the same for some calls: a teacher that follows a model
         that is trained changes."""
         first = next(module.parameters(), None)
-        if first is None or (self.trained and self.trained[1]):
+        # Tensors made in torch.inference_mode() have no version.
+        if first is None or first.is_inference() or (self.trained and self.trained[1]):
             return False
         version, calls = self.unchanged
         self.unchanged = first._version, calls + 1 if version == first._version else 0
@@ -72,6 +73,10 @@ class ModuleNames:
             with self._lock:
                 found = self._roots[id(module)] = self._make_root(module)
         return found
+
+    def shares_label(self, root: Root) -> bool:
+        """Whether another root is called the same, as a teacher of the class of its student."""
+        return any(each is not root and each.label == root.label for each in tuple(self._roots.values()))
 
     def called(self) -> list:
         """The modules that were called from outside of any other, since the last call that affects all of one."""

@@ -121,6 +121,8 @@ class StepRule:
         self._loader_batch = 0
         self._knows_loader = False  # of the training
         self._feeds = _Feeding.NONE
+        self._calls_before = 0  # of models that are not trained, since the last step
+        self._most_before = 0  # so many came before the last step that was fed
         self._is_fed = False  # the open step has come after calls that may feed it
         self._fed = 0  # of the last steps, in a row, how many have
 
@@ -309,7 +311,9 @@ class StepRule:
     def _note_feeding(self, trained: bool) -> None:
         if self._feeds is _Feeding.NONE:
             self._feeds = _Feeding.STEP if self._fed >= FED_STEPS else _Feeding.MAYBE
-        if trained:
+            self._calls_before = 0
+        self._calls_before += 1
+        if trained or self._feeds is _Feeding.STEP and self._calls_before > self._most_before:
             self._feeds = _Feeding.NOT
 
     def _train(self) -> None:
@@ -332,7 +336,8 @@ class StepRule:
         if not self._open:
             self._open = True
             feeds, self._feeds = self._feeds, _Feeding.NONE
-            self._is_fed = self._is_fed or feeds in (_Feeding.MAYBE, _Feeding.STEP)
+            if feeds in (_Feeding.MAYBE, _Feeding.STEP):
+                self._is_fed, self._most_before = True, self._calls_before
             begin, self._begin = self._begin, "begun"
             if feeds is not _Feeding.STEP:
                 self._listener.begin_step(self._number, False)

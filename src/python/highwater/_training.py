@@ -223,16 +223,18 @@ class Training(StepListener):
         """The phase of a call that trains nothing: of a step, as a teacher's or a frozen encoder's call is, or an
         evaluation. Between steps that one is open until the training goes on, as it reads its results after the call;
         b"" then."""
-        evaluates = self._rule.evaluated(trained=self._is_trained(root, module)) and not self._rule.feeds
-        if self._fetches or self._steps_in_progress:
+        trained = self._is_trained(root, module)
+        evaluates = self._rule.evaluated(trained=trained) and not self._rule.feeds
+        if self._fetches or self._steps_in_progress or trained and not evaluates:
             return _EVALUATION
         if not evaluates:
-            if self._epochs and "frozen_model" not in self._signs and root.is_frozen(module):
+            looks = self._epochs and "frozen_model" not in self._signs
+            if looks and root.is_frozen(module) and not self._names.shares_label(root):
                 self.note_sign("frozen_model", line_of_user(), root.label.decode())
             return _FORWARD
         if not self._evaluation_is_open:
             self._evaluation_is_open = True
-            if ("evaluation_gradients" not in self._signs and self.torch.is_grad_enabled()
+            if (trained and "evaluation_gradients" not in self._signs and self.torch.is_grad_enabled()
                     and any(parameter.requires_grad for parameter in module.parameters())):
                 self._evaluation_line = line_of_user()
             self.probe.begin_phase(_EVALUATION)
@@ -555,17 +557,22 @@ class Training(StepListener):
         self.probe.end_step(number, batch, length, micro_steps, late)
         self._tell_steps_by("optimizer" if self._steps != self._steps_told else "backward")
         self._steps_told = self._steps
-        if not late and self._kept_tensors.is_due(number):
-            self._look_for_kept_tensors(number)
+        if self._kept_tensors.is_due(number):
+            self._look_for_kept_tensors(number, late)
         self.obey()
 
-    def _look_for_kept_tensors(self, number) -> None:
-        """Between steps, in a span of its own: it takes long, and is no work of the script's."""
-        self.probe.cut_step()
-        self.probe.begin_phase(_OWN_WORK)
-        with self._plain_tensors():
-            self._kept_tensors.look(number)
-        self.probe.end_phase()
+    def _look_for_kept_tensors(self, number, late) -> None:
+        """Between steps in a span of its own: it takes long, and is no work of the script's. After a late end the next
+        step has begun."""
+        if not late:
+            self.probe.cut_step()
+            self.probe.begin_phase(_OWN_WORK)
+        try:
+            with self._plain_tensors():
+                self._kept_tensors.look(number)
+        finally:  # Ctrl+C may come meanwhile
+            if not late:
+                self.probe.end_phase()
 
     def note_step_begin(self):
         self.probe.note_step_begin()
