@@ -487,16 +487,14 @@ void findFrozenModel(const CheckedSteps& steps, Findings& findings) {
   ofDevice.share = share.high;
   auto finding = findingOfSign(steps, FindingKind::FrozenModel, &ofDevice);
   if (share.low < kLeastFrozenShare) return;
-  finding->title = "Frozen model: " + sign->text + " takes " + shareText(share) +
-                   " of the device's work in a step, and is not trained";
-  finding->evidence =
-      "by the sizes of its ops; it is called without gradients in each step, and "
-      "its parameters stay as they are";
+  finding->title = "Untrained model: " + sign->text + " takes " + shareText(share) +
+                   " of the device's work in a step, and no optimizer trains it";
+  finding->evidence = "by the sizes of its ops; it is called without gradients in each step";
   addOfSign(steps, std::move(*finding),
-            "where its input is the same in each epoch, compute its outputs once, before the "
-            "training, and load those (random augmentation comes after it then, or in a few "
-            "variants); else call it under torch.inference_mode(), in float16 or bfloat16, or "
-            "with a smaller one",
+            "where its input is the same in each epoch and it stays as it is (it does not follow "
+            "the trained model), compute its outputs once, before the training, and load those "
+            "(random augmentation comes after it then, or in a few variants); else call it in "
+            "bfloat16, or take a smaller one",
             findings);
 }
 

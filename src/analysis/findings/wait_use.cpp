@@ -113,8 +113,9 @@ constexpr std::array kRows = {
           return readsOneValue(wait) && wait.phase == Phase::Backward && wait.site.line.empty();
         },
         {FindingKind::SyncPoint, "the backward of an op of PyTorch's reads a value",
-         "cumprod() and prod() look there for a zero among their inputs. Where all are above zero, "
-         "exp() of the cumsum() or sum() of log() computes the same without a read"}},
+         "no line of the script reads it. cumprod() and prod() do, for one: they look for a zero "
+         "among their inputs; where all are above zero, exp() of the cumsum() or sum() of log() "
+         "computes the same without a read"}},
     // Ops whose result has as many elements as values say.
     Row{[](const WaitCase& wait) { return wait.op.find("bincount") != std::string_view::npos; },
         {FindingKind::SyncPoint, "",
