@@ -328,18 +328,16 @@ void ScriptProbe::setPaused(bool paused) {
 }
 
 void ScriptProbe::suspendPhase() {
-  const bool isOpen = recorded_->lane != nullptr;
   recorded_->phase.reset();
   recorded_->named.reset();
   recorded_->lane = nullptr;
-  if (isOpen && recorder_.level() != events::ProbeLevel::Off) sampleAtBoundary();
+  if (recorder_.level() != events::ProbeLevel::Off) sampleAtBoundary();
 }
 
 void ScriptProbe::resumePhase() {
   if (phases_.empty()) return;
   OpenPhase& innermost = phases_.back();
   const bool continued = std::exchange(innermost.begun, true);
-  if (recorder_.level() != events::ProbeLevel::Off) sampleAtBoundary();
   if (innermost.name == kNoId) {
     recorded_->phase.emplace(recorder_, nullptr, innermost.phase);
   } else {

@@ -128,10 +128,11 @@ class ScriptProbe {
   /// Forgets what was kept for a host, other than marks.
   void forgetKept();
   void sendDescription();
+  /// Ends what is recorded of the innermost phase, and samples memory between it and the next.
   void suspendPhase();
-  /// Samples the memory counters between two phases, and a peak that has risen.
-  void sampleAtBoundary();
   void resumePhase();
+  /// Samples the memory counters, and a peak that has risen since the last time.
+  void sampleAtBoundary();
 
   ScriptOptions options_;
   DeviceReport device_;
