@@ -142,8 +142,9 @@ inline constexpr std::string_view kDroppedGradientsSign = "dropped_gradients";
 inline constexpr std::string_view kPaddingSign = "padding";
 /// A model in an evaluation was called with gradients, at `line`.
 inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
-/// A model that no optimizer trains, and whose parameters do not change, is called in each step
-/// without gradients, in the second epoch too: the module `text`, called at `line`.
+/// A model that no optimizer trains is called in each step without gradients, in the second epoch
+/// too, and no op has changed its first parameter, as far as its version tells (Tensor._version,
+/// which an update by way of .data leaves as it is): the module `text`, called at `line`.
 inline constexpr std::string_view kFrozenModelSign = "frozen_model";
 /// The data set of the training's DataLoader is a TensorDataset, whose rows it takes one by one.
 inline constexpr std::string_view kTensorRowsSign = "tensor_rows";

@@ -315,8 +315,7 @@ class OnTheSimulatedDevice(Recording):
 
     def test_the_peak_of_an_evaluation(self):
         """16 MiB and 16 more are in use for a moment only, beside the model and what the steps need."""
-        text = TRAIN_AND_EVALUATE
-        done = self.record([PYTHON, self.write("train.py", text)], ["--device", "sim"])
+        done = self.record([PYTHON, self.write("train.py", TRAIN_AND_EVALUATE)], ["--device", "sim"])
         self.assertEqual((done.code, done.steps), (0, 4), done.err)
         said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,
                               text=True, timeout=LIMIT, check=True).stdout

@@ -51,7 +51,7 @@ enum class FindingKind : std::uint8_t {
   UnusedGradients,   ///< backward computes gradients that no optimizer uses
   Padding,           ///< columns of the batches are padding in all of their rows
   MovedBack,         ///< each step moves the same tensors to the device and back, as a model's
-  FrozenModel,       ///< a model that is not trained computes the same in each epoch
+  FrozenModel,       ///< a model that no optimizer trains takes much of the device's work
   SlowingSteps,      ///< steps take longer and longer, and memory does not grow
 };
 /// The number of kinds of findings.

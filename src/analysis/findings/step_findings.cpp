@@ -483,10 +483,10 @@ void findFrozenModel(const CheckedSteps& steps, Findings& findings) {
   const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kFrozenModelSign) : nullptr;
   if (!sign) return;
   const DeviceWorkShare share = deviceWorkShare(steps.store, sign->text);
+  if (share.low < kLeastFrozenShare) return;
   CodeSign ofDevice = *sign;
   ofDevice.share = share.high;
   auto finding = findingOfSign(steps, FindingKind::FrozenModel, &ofDevice);
-  if (share.low < kLeastFrozenShare) return;
   finding->title = "Untrained model: " + sign->text + " takes " + shareText(share) +
                    " of the device's work in a step, and no optimizer trains it";
   finding->evidence = "by the sizes of its ops; it is called without gradients in each step";

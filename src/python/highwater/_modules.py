@@ -34,11 +34,11 @@ class Root:
         return call
 
     def is_frozen(self, module) -> bool:
-        """Whether a model that no optimizer trains has stayed the same for some calls: a teacher that follows a model
-        that is trained changes."""
+        """Whether a model that no optimizer trains has stayed the same for some calls. A teacher that follows a model
+        that is trained changes, but one that is updated by way of `.data` is not told from a frozen one."""
         first = next(module.parameters(), None)
         # Tensors made in torch.inference_mode() have no version.
-        if first is None or first.is_inference() or (self.trained and self.trained[1]):
+        if first is None or first.is_inference():
             return False
         version, calls = self.unchanged
         self.unchanged = first._version, calls + 1 if version == first._version else 0
