@@ -17,6 +17,15 @@ bool isEvaluation(const LiveStore& store, const events::NamedSpan& span) {
   return store.name(span.name()) == kEvaluationSpan;
 }
 
+NameKind nameKind(const LiveStore& store, std::string_view name) {
+  if (name == kEvaluationSpan) return NameKind::Evaluation;
+  // A script may call a phase of its own "checkpoint".
+  const bool isOurs = store.ownScript() ? name == kOwnWorkSpan
+                                        : name == kCheckpointSpan || name == kCheckpointWaitSpan;
+  if (isOurs) return NameKind::Highwater;
+  return name == kLoaderStartSpan ? NameKind::LoaderStart : NameKind::Own;
+}
+
 const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns) {
   const SpanIndex& lane = store.namedLane();
   const auto found = lane.at(ns, 0);
@@ -27,16 +36,16 @@ const events::NamedSpan* namedSpanAt(const LiveStore& store, std::int64_t ns) {
 bool namesPhases(const LiveStore& store) {
   const auto& spans = store.namedSpans();
   return std::any_of(spans.begin(), spans.end(), [&](const events::NamedSpan& span) {
-    const std::string& name = store.name(span.name());
-    return !isEvaluation(store, span) && name != kLoaderStartSpan && name != kOwnWorkSpan;
+    return nameKind(store, store.name(span.name())) == NameKind::Own;
   });
 }
 
 std::vector<NamedPhase> summarizeNamedPhases(const LiveStore& store) {
   std::map<std::string, NamedPhase> byName;  // a name has an id for each place
   for (const events::NamedSpan& span : store.namedSpans()) {
-    if (isEvaluation(store, span)) continue;
-    NamedPhase& phase = byName[store.name(span.name())];
+    const std::string& name = store.name(span.name());
+    if (nameKind(store, name) != NameKind::Own) continue;
+    NamedPhase& phase = byName[name];
     phase.count += span.continued() == 0 ? 1 : 0;
     phase.totalNs += span.duration_ns();
   }

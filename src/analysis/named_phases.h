@@ -18,6 +18,11 @@ struct NamedPhase {
   std::int64_t totalNs = 0;  ///< without the phases within it
 };
 
+/// What a named span is: a phase of the script's own, or one that Highwater names.
+enum class NameKind : std::uint8_t { Own, Evaluation, Highwater, LoaderStart };
+
+/// What a span of this name is in the store's run.
+[[nodiscard]] NameKind nameKind(const LiveStore& store, std::string_view name);
 /// Whether the span belongs to an evaluation, and not to a phase that the script names itself.
 [[nodiscard]] bool isEvaluation(const LiveStore& store, const events::NamedSpan& span);
 /// The named span that holds the time `ns`; nullptr if there is none.

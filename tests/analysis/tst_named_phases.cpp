@@ -46,6 +46,20 @@ class TestNamedPhases : public QObject {
     QVERIFY(namesPhases(other.store));
   }
 
+  /// Of the built-in workload Highwater keeps checkpoints; a script may call a phase of its own so.
+  void whatHighwaterNamesIsNoPhaseOfTheScripts() {
+    LiveStore store;
+    QCOMPARE(nameKind(store, kCheckpointSpan), NameKind::Highwater);
+    QCOMPARE(nameKind(store, kOwnWorkSpan), NameKind::Own);
+    RunDescription run;
+    run.ownScript = true;
+    store.apply(run);
+    QCOMPARE(nameKind(store, kCheckpointSpan), NameKind::Own);
+    QCOMPARE(nameKind(store, kOwnWorkSpan), NameKind::Highwater);
+    QCOMPARE(nameKind(store, kLoaderStartSpan), NameKind::LoaderStart);
+    QCOMPARE(nameKind(store, kEvaluationSpan), NameKind::Evaluation);
+  }
+
   /// A phase that another one interrupts comes in several spans.
   void addsUpThePhasesOfTheScript() {
     NamedRun run;

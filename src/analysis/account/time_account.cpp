@@ -7,6 +7,7 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "analysis/named_phases.h"
 #include "core/names.h"
 
 namespace highwater::analysis {
@@ -46,29 +47,17 @@ class Line {
   std::size_t next_ = 0;
 };
 
-/// What a named span means: one of the script's own, or one of Highwater's.
-enum class NameKind : std::uint8_t { Own, Evaluation, Highwater, LoaderStart };
-
 class NameKinds {
  public:
   explicit NameKinds(const LiveStore& store) : store_(store) {}
 
   NameKind of(NameId id) {
     const auto [at, isNew] = kinds_.try_emplace(id);
-    if (isNew) at->second = kindOf(store_.name(id));
+    if (isNew) at->second = nameKind(store_, store_.name(id));
     return at->second;
   }
 
  private:
-  [[nodiscard]] NameKind kindOf(const std::string& name) const {
-    if (name == kEvaluationSpan) return NameKind::Evaluation;
-    // A script may call a phase of its own "checkpoint".
-    const bool isOurs = store_.ownScript() ? name == kOwnWorkSpan
-                                           : name == kCheckpointSpan || name == kCheckpointWaitSpan;
-    if (isOurs) return NameKind::Highwater;
-    return name == kLoaderStartSpan ? NameKind::LoaderStart : NameKind::Own;
-  }
-
   const LiveStore& store_;
   std::unordered_map<NameId, NameKind> kinds_;
 };

@@ -162,8 +162,8 @@ class PhaseLine {
     const auto [from, to] = store_.namedLane().touching(fromNs, toNs);
     for (std::size_t i = from; i < to; ++i) {
       const events::NamedSpan& span = store_.namedSpans()[store_.namedLane()[i].payload];
-      const bool isOwn = store_.name(span.name()) == kOwnWorkSpan;
-      if (isOwn || isEvaluation(store_, span)) return false;
+      const NameKind kind = nameKind(store_, store_.name(span.name()));
+      if (kind == NameKind::Evaluation || kind == NameKind::Highwater) return false;
     }
     return true;
   }
