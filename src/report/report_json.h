@@ -10,7 +10,7 @@ namespace highwater::report {
 
 /// Version of the JSON report, its "schema". Increment it when a key is removed or changes its
 /// meaning.
-inline constexpr int kReportSchema = 2;
+inline constexpr int kReportSchema = 3;
 
 /// The report of a recording as JSON: keys in snake_case, bytes as integers, times in milliseconds,
 /// null for unknown values.

@@ -57,7 +57,7 @@ class TestRecord : public QObject {
     const Outcome outcome = runHighwater({"report", file, "--json"});
     QCOMPARE(outcome.exitCode, int(kExitDone));
     const QJsonObject report = jsonOf(outcome);
-    QCOMPARE(report["schema"].toInt(), 2);
+    QCOMPARE(report["schema"].toInt(), 3);
     QCOMPARE(report["device"].toString(), QString("mps"));
     QCOMPARE(report["simulated"].toBool(), true);
     QCOMPARE(report["steps"].toInt(), 60);

@@ -26,7 +26,7 @@ class TestReport : public QObject {
   void tellsProgramsWhatTheyNeed() {
     const QString path = test::recordIn(folder_, "a.highwater", test::makeSampleRun());
     const QJsonObject report = json({"report", path, "--json"});
-    QCOMPARE(report["schema"].toInt(), 2);
+    QCOMPARE(report["schema"].toInt(), 3);
     QCOMPARE(report["device"].toString(), QString("mps"));
     QCOMPARE(report["simulated"].toBool(), true);
     QCOMPARE(report["steps"].toInt(), 60);
