@@ -131,6 +131,12 @@ constexpr const char* kOptimizerAdvice =
 /// What to do about a slow step of the optimizer; empty where it updates all at once already.
 std::string optimizerAdvice(const LiveStore& store) {
   const auto& run = store.run();
+  if (const CodeSign* own = run ? run->sign(kOwnOptimizerSign) : nullptr) {
+    return own->text +
+           " has no argument foreach: where its step goes through the parameters one by one, "
+           "update them all at once by torch._foreach_mul_() and the like, or take an optimizer "
+           "of PyTorch with foreach=True. Then ";
+  }
   // foreach and fused only join the tensors of one group.
   if (const CodeSign* groups = run ? run->sign(kOptimizerGroupsSign) : nullptr) {
     return "the optimizer has " + groups->text +

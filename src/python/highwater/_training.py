@@ -488,14 +488,18 @@ class Training(StepListener):
                     self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
             if self._steps == 1:
-                self._note_optimizer(optimizer.param_groups)
+                self._note_optimizer(optimizer)
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
                 self.note_sign("output_on_ctx", *kept)
             self._rule.optimizer_ends(id(optimizer))
 
-    def _note_optimizer(self, groups) -> None:
+    def _note_optimizer(self, optimizer) -> None:
         """How the first optimizer updates its parameters."""
+        groups = optimizer.param_groups
         tensors = sum(len(group["params"]) for group in groups)
+        if not any("foreach" in group for group in groups):
+            self.note_sign("optimizer_own", "", type(optimizer).__name__)
+            return
         if any(group.get("foreach") or group.get("fused") for group in groups):
             self.note_sign("optimizer_at_once", "")
         if len(groups) >= _MANY_GROUPS and tensors < 2 * len(groups):
