@@ -3,6 +3,7 @@
 Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -73,9 +74,40 @@ class KeptTensors(Recording):
             """
         self.check_names("; Log.rows['all'], a deque, got 8 tensors in 8 steps", made=made, keep="log.note(outputs)")
 
+    def test_a_metric_of_a_library_at_the_line_that_feeds_it(self):
+        """As those of torchmetrics: what grows is a member of its own, and the script's line is a call."""
+        metric = """
+            class Curve:
+                def __init__(self):
+                    self.scores = []
+                def update(self, scores):
+                    self.scores.append(scores)
+                def compute(self):
+                    return 0.0
+                def reset(self):
+                    self.scores.clear()
+            """
+        site = os.path.join(self.folder, "lib", "python3.11", "site-packages")
+        os.makedirs(site)
+        with open(os.path.join(site, "curves.py"), "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(metric))
+        self.check_names("; Curve.scores, a list of a metric with reset(), got 8 tensors in 8 steps, at train.py:",
+                         made=f"import sys; sys.path.append({site!r}); import curves; curve = curves.Curve()",
+                         keep="curve.update(outputs.detach())  # keeps")
+
     def test_a_sum_of_losses_that_keeps_its_graph(self):
         self.check_names("; the graph of total, at train.py:", local="total = 0.0",
                          keep="total += (outputs * rows.sigmoid()).mean()  # keeps")
+
+    def test_a_graph_rather_than_a_list_of_small_values_beside_it(self):
+        made = """
+            sizes = []
+            def note(outputs, total):
+                sizes.append(outputs.detach().mean())
+                return total + (outputs * outputs.sigmoid()).mean()
+            """
+        self.check_names("; the graph of total, at train.py:", made=made, local="total = 0.0",
+                         keep="total = note(outputs, total)  # keeps")
 
     def test_averages_of_an_optimizer_that_keep_their_graph(self):
         made = """

@@ -182,6 +182,22 @@ constexpr std::array kKeptGraphs = {
               "steps before",
               true}};
 
+/// What to do with what keeps a tensor of each step.
+std::string_view adviceFor(std::string_view keeper) {
+  if (keeper.find(" of a metric with reset(), ") != std::string_view::npos) {
+    return "a metric that computes its result from all that it was given keeps all of it: call its "
+           "reset() when an epoch or an evaluation is over; or have it count as it goes, as "
+           "torchmetrics' curves do with thresholds=";
+  }
+  if (keeper.find(", a dict,") != std::string_view::npos) {
+    return "give it a bound, or clear it: of a cache, keep few keys, as by rounding up the lengths "
+           "that they are made of, or compute one entry for the longest and cut it. What serves a "
+           "log, keep as a number";
+  }
+  return "keep only what is needed later, and that without its graph (.detach()) and on the CPU or "
+         "as a number; or give it a bound (deque(maxlen=...)) or clear it in each step";
+}
+
 /// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
@@ -190,16 +206,8 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
     const std::string where = keeps->line.empty() ? "" : ", at " + keeps->line;
     finding.line = keeps->line;
     finding.evidence += "; " + keeps->text + where;
-    finding.advice =
-        (keeps->line.empty() ? "" : "at " + keeps->line + ": ") +
-        (keeps->text.find(", a dict,") != std::string::npos
-             ? "give it a bound, or clear it: of a cache, keep few keys, as by rounding up the "
-               "lengths that they are made of, or compute one entry for the longest and cut it. "
-               "What serves a log, keep as a number. Else "
-             : "keep only what is needed later, and that without its graph (.detach()) and on the "
-               "CPU or as a number; or give it a bound (deque(maxlen=...)) or clear it in each "
-               "step. Else ") +
-        finding.advice;
+    finding.advice = (keeps->line.empty() ? "" : "at " + keeps->line + ": ") +
+                     std::string(adviceFor(keeps->text)) + ". Else " + finding.advice;
     return;
   }
   if (const CodeSign* grows = run ? run->sign(kGrowingGraphSign) : nullptr) {

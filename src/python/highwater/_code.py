@@ -50,13 +50,15 @@ def _or_none(function):
 @_or_none
 def source_lines(owner) -> tuple[str, list[str], int] | None:
     """The file of a class, of a code object or of a path, the lines of what it is, and the number of the first; None
-    where the source is not known, or has changed since this process began."""
-    if not isinstance(owner, str):
-        file = inspect.getsourcefile(owner)
+    where the source is not the script's, not known, or has changed since this process began."""
+    if getattr(owner, "co_name", "") == "<module>":  # inspect finds no more than its first statement
+        owner = owner.co_filename
+    file = owner if isinstance(owner, str) else inspect.getsourcefile(owner)
+    if file.startswith(_others()) or os.path.getmtime(file) > _STARTED:
+        return None
+    if file is not owner:
         text, first = _source(owner, file)
         return (file, text.splitlines(), max(first, 1)) if text else None
-    if os.path.getmtime(owner) > _STARTED:
-        return None
     with open(owner, encoding="utf-8") as source:
         return owner, source.read().splitlines(), 1
 

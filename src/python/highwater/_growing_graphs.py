@@ -6,6 +6,8 @@ import gc
 
 # The nodes of graphs that are followed at most, for one tensor and for all: each takes about a microsecond.
 _MOST_NODES, _MOST_NODES_OF_ALL = 30_000, 150_000
+# In larger programs a look would take too long: some 100 ns an object.
+MOST_OBJECTS = 3_000_000
 # What is kept may have tensors of earlier steps in large numbers, all alike.
 _MOST_OF_A_KIND = 4
 
@@ -42,8 +44,17 @@ class GrowingGraphs:
         return None
 
     def _with_graphs(self) -> list:
-        found = [each for each in gc.get_objects() if type(each) is self._tensor and each.grad_fn is not None]
-        return [each for each in found if each.device.type == "mps"]
+        objects = gc.get_objects()
+        if len(objects) > MOST_OBJECTS:
+            return []
+        return [each for each in objects if type(each) is self._tensor and each.device.type == "mps" and _has_graph(each)]
+
+
+def _has_graph(tensor) -> bool:
+    try:
+        return tensor.grad_fn is not None
+    except RuntimeError:  # a view whose base was changed in a way that has no derivative
+        return False
 
 
 def _kind(tensor) -> tuple:
