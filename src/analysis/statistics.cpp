@@ -50,4 +50,16 @@ double steadySlope(std::span<const Point> points) {
       {robustSlope(points), robustSlope(points.first(half)), robustSlope(points.subspan(half))});
 }
 
+double lastingSlope(std::span<const Point> points, std::size_t least) {
+  constexpr double kLevelledOff = 1.0 / 3;
+  while (points.size() >= least) {
+    const std::size_t half = points.size() / 2;
+    if (robustSlope(points.subspan(half)) >= kLevelledOff * robustSlope(points.first(half))) {
+      return steadySlope(points);
+    }
+    points = points.subspan(half);
+  }
+  return 0;
+}
+
 }  // namespace highwater::analysis

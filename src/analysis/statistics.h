@@ -26,5 +26,9 @@ struct Point {
 /// of the first half and of the second half. It is near 0 for a series that grew once and then
 /// stayed.
 [[nodiscard]] double steadySlope(std::span<const Point> points);
+/// As steadySlope(), of what goes on rising: while a half of the points rises at less than a third
+/// of the slope of the half before it, as where a buffer has been filled, the first one is left
+/// out. 0 where fewer than `least` points are left.
+[[nodiscard]] double lastingSlope(std::span<const Point> points, std::size_t least);
 
 }  // namespace highwater::analysis

@@ -465,6 +465,30 @@ class TestFindingRules : public QObject {
              ofGraph.evidence.c_str());
   }
 
+  /// As the pool of pictures that a GAN draws from does.
+  void whatIsFilledUpIsNoGrowth() {
+    JudgedRun run;
+    run.steps = 120;
+    run.current = [](std::uint32_t step) { return (100 + 4 * std::min(step, 60U)) * kMiB; };
+    QVERIFY(kindsIn(run).empty());
+    run.current = [](std::uint32_t step) { return (100 + 4 * std::min(step, 40U) + step) * kMiB; };
+    QVERIFY2(contains(only(run.judge(), FindingKind::MemoryGrowth).title, "leaves 1.0 MiB"),
+             only(run.judge(), FindingKind::MemoryGrowth).title.c_str());
+  }
+
+  void aMetricThatKeepsAllItIsGivenIsToldFromOtherLists() {
+    JudgedRun run;
+    run.current = [](std::uint32_t step) { return (100 + 4 * step) * kMiB; };
+    run.signs = {{std::string(kKeptTensorsSign), "train.py:50",
+                  "BinaryAUROC.target, a list of a metric with reset(), got 8 tensors in 8 steps"}};
+    const Finding found = only(run.judge(), FindingKind::MemoryGrowth);
+    QVERIFY2(contains(found.advice, "at train.py:50: a metric") &&
+                 contains(found.advice, "call its reset()"),
+             found.advice.c_str());
+    run.signs[0].text = "log, a list, got 8 tensors in 8 steps";
+    QVERIFY(!contains(only(run.judge(), FindingKind::MemoryGrowth).advice, "reset()"));
+  }
+
   void jumpsNameTheEvaluationsBeforeThem() {
     JudgedRun run = changed(growByJumps);
     const auto jumps = [&run] { return only(run.judge(), FindingKind::MemoryJumps); };

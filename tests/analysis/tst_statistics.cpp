@@ -35,6 +35,23 @@ class TestStatistics : public QObject {
     QCOMPARE(steadySlope(points), 2.0);
   }
 
+  void whatRisesAfterABufferIsFull() {
+    const auto series = [](int count, double fill, double leak) {
+      std::vector<Point> points;
+      for (int i = 0; i < count; ++i) {
+        points.push_back({double(i), fill * (1 - std::exp(-i / 30.0)) + leak * i});
+      }
+      return points;
+    };
+    QCOMPARE(lastingSlope(series(130, 0, 5), 10), 5.0);
+    const double afterwards = lastingSlope(series(130, 3000, 5), 10);
+    QVERIFY2(afterwards >= 5 && afterwards < 15, qPrintable(QString::number(afterwards)));
+    // What is left of a buffer that is nearly full is a part of the slope that it began with.
+    QVERIFY(lastingSlope(series(130, 3000, 0), 10) < 5);
+    QCOMPARE(lastingSlope(series(9, 0, 5), 10), 0.0);
+    QCOMPARE(lastingSlope({}, 10), 0.0);
+  }
+
   /// In any order, and over more values than one chunk holds.
   void ranksAreThoseOfTheSortedValues() {
     RankedValues ranked;

@@ -435,7 +435,9 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
     addNewShapes(steps, points, *finding);
     addOpenForwards(steps, growth, *finding);
     addEvaluations(steps, growth, *finding);
-  } else if (steadySlope(points) >= kLeastGrowthBytes) {
+  } else if (const double lasting = lastingSlope(points, 2 * kLeastSteps);
+             lasting >= kLeastGrowthBytes) {
+    growth.slopeBytes = std::min(growth.slopeBytes, lasting);
     finding = evenGrowth(steps, growth);
     addNewShapes(steps, points, *finding);
     addWhatIsKept(steps, growth.slopeBytes, *finding);
