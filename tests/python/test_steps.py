@@ -325,9 +325,72 @@ class ModelThatIsNotTrained(unittest.TestCase):
             loop.step()
         self.assertFalse([call for call in loop.log.calls if "late" in call])
 
-    def test_one_that_is_trained_evaluates(self):
-        self.assertEqual(self.calls_of(4, trained=True),
-                         [f"{what} {number}" for number in range(1, 5) for what in ("begin", "begin", "end")])
+    def test_one_that_is_trained_evaluates_without_a_batch_of_the_training(self):
+        self.assertEqual(self.calls_of(5, trained=True, fetches=False),
+                         [call for number in range(1, 6) for call in ("note begin", f"begin {number}", f"end {number}")])
+
+    def test_one_that_is_trained_begins_a_step_on_its_batch(self):
+        """As for pseudo-labels. Of the first step it is not known that its batch is the training's."""
+        calls = self.calls_of(5, trained=True)
+        self.assertEqual(calls[9:], ["begin 4", "end 4", "begin 5", "end 5"])
+        self.assertEqual(calls[:9], [f"{what} {number}" for number in range(1, 4) for what in ("begin", "begin", "end")])
+
+    def test_takes_a_batch_of_each_loader(self):
+        """Of zip(labelled, unlabelled), or the second one after the model was called on the first."""
+        for first, second in ((("labelled", "unlabelled"), ()), (("labelled",), ("unlabelled",))):
+            loop = Loop()
+            for number in range(5):
+                for source in first:
+                    loop.rule.fetched(8, number > 0, source)
+                loop.rule.evaluated(trained=False)
+                for source in second:
+                    loop.rule.fetched(8, number > 0, source)
+                loop.do("forward backward step:sgd")
+            self.assertEqual(loop.log.calls[-4:], ["begin 4", "end 4", "begin 5", "end 5"])
+
+    def test_begins_the_step_after_an_evaluation_too(self):
+        loop = Loop()
+        for number in range(6):
+            if number in (3, 5):
+                for _ in range(3):
+                    loop.rule.fetched(8, False, "validation")
+                    loop.rule.evaluated(trained=True)
+            loop.rule.fetched(8, number > 0, "training")
+            loop.rule.evaluated(trained=False)
+            self.assertEqual(loop.rule.feeds, number > 1)
+            loop.do("forward backward step:sgd")
+
+    def test_begins_where_the_training_fetches_again_after_an_evaluation(self):
+        """And not with the vain fetch that ends it: what is made of its results is no work of the step."""
+        loop = Loop()
+        for _ in range(2):
+            loop.rule.fetched(8, True, "training")
+            loop.do("forward backward step:sgd")
+        for trains, source, calls in ((False, "validation", 0), (False, "validation", 1), (True, "training", 1)):
+            self.assertEqual(loop.log.calls[4:], ["note begin", "begin 3"][:calls])
+            loop.rule.fetched(8, trains, source)
+            if source == "validation":
+                loop.rule.evaluated(trained=True)
+        self.assertEqual(loop.log.calls[4:], ["note begin", "begin 3"])
+
+    def test_an_evaluation_without_a_loader_hides_it_for_one_step_only(self):
+        loop = Loop()
+        for number in range(6):
+            if number == 3:
+                loop.rule.evaluated(trained=True)
+            loop.rule.evaluated(trained=False)
+            self.assertEqual(loop.rule.feeds, number in (2, 4, 5))
+            loop.do("forward backward step:sgd")
+
+    def test_evaluates_on_each_batch_of_the_training(self):
+        """Features of a whole epoch, and then one step."""
+        loop = Loop()
+        for number in range(5):
+            for _ in range(3):
+                loop.rule.fetched(8, number > 0, "training")
+                loop.rule.evaluated(trained=False)
+            self.assertFalse(loop.rule.feeds)
+            loop.do("forward backward step:sgd")
 
     def test_evaluates_where_it_is_called_more_often_than_before_a_step(self):
         loop = Loop()

@@ -13,8 +13,8 @@ import sys
 import threading
 import weakref
 
-from . import _code, _dynamo, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live, _modules, \
-    _padding, _piled_hooks, _probe, _steps, _training
+from . import _code, _dynamo, _feeding, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live, \
+    _modules, _padding, _piled_hooks, _probe, _sources, _steps, _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe, script_path, uncaught_error
@@ -156,8 +156,8 @@ class Hooks:
         return problem
 
     def _begin(self, probe: Probe) -> None:
-        for module in (_code, _dynamo, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live, _modules,
-                       _padding, _piled_hooks, _probe, _steps, _training, sys.modules[__name__]):
+        for module in (_code, _dynamo, _feeding, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live,
+                       _modules, _padding, _piled_hooks, _probe, _sources, _steps, _training, sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         if sys.version_info < (3, 13):  # see native/host_sampler.h

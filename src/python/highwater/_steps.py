@@ -12,22 +12,20 @@ several losses of one call, and of a closure that is called again, are no more o
 its loader has fetched.
 
 A model that is not trained may come before the first call of one that is, without gradients, as a teacher or a frozen
-encoder does. Its call is no evaluation but the begin of the step, where one has come before each of the last steps.
+encoder does: then its call begins the step, see `Feeding`.
 
 A script may tell its steps. Where it does not, and nothing trains, calls of a model are iterations; see
 `StepRule.steps_are`.
 """
 from __future__ import annotations
 
-import enum
 from collections import Counter
 from dataclasses import dataclass, field
 
+from ._feeding import Feeding
 
 # After so many backwards without a step of an optimizer, each backward counts as a step.
 MOST_MICRO_STEPS = 256
-# Models that are not trained were called before so many steps in a row: they are before the next one too.
-FED_STEPS = 2
 
 
 class StepListener:
@@ -48,14 +46,6 @@ class StepListener:
 
     def note_step_end(self) -> None:
         """The open step may end here."""
-
-
-class _Feeding(enum.IntEnum):
-    """What the calls of models since the last step, without gradients, are of the next one."""
-    NONE = 0  # there were none
-    NOT = 1  # an evaluation
-    MAYBE = 2  # its begin, if the next steps begin so too
-    STEP = 3  # its begin
 
 
 @dataclass
@@ -119,12 +109,7 @@ class StepRule:
         self._fetched = 0  # samples since the last call of a model, for it or for an evaluation
         self._stock: int | None = None  # samples that were fetched and not yet trained; None: not known
         self._loader_batch = 0
-        self._knows_loader = False  # of the training
-        self._feeds = _Feeding.NONE
-        self._calls_before = 0  # of models that are not trained, since the last step
-        self._most_before = 0  # so many came before the last step that was fed
-        self._is_fed = False  # the open step has come after calls that may feed it
-        self._fed = 0  # of the last steps, in a row, how many have
+        self._feeding = Feeding()
 
     @property
     def number(self) -> int:
@@ -152,21 +137,20 @@ class StepRule:
             return "told"
         return "iterations" if self._iterations and not self._trains else "training"
 
-    def fetched(self, samples: int = 0, trains: bool = False) -> None:
+    def fetched(self, samples: int = 0, trains: bool = False, source=None) -> None:
         """A batch is about to be fetched: for training if `trains`, else for it or for an evaluation. `samples`: as
-        many as a loader's full batch has; 0: not known."""
+        many as a loader's full batch has; 0: not known. `source` is any hashable key of the loader."""
         self._end_iteration()
         self._loader_batch = samples
-        self._knows_loader = self._knows_loader or trains
-        if self._feeds:
-            self._feeds = _Feeding.NOT
+        if not self._is_sure:
+            self._feeding.fetched(source, trains)
         if trains:
             self._stock = (self._stock or 0) + samples
         else:
             self._fetched += samples
-        self._touch()
-        if self._knows_loader and not trains:
-            self._feeds = _Feeding.NOT
+        # A step does not begin with a batch of an evaluation, nor with its last, vain fetch, which its results follow.
+        if trains or not self._feeding.knows_source:
+            self._touch()
 
     def forward(self, batch: int = 0, length: int = 0, weight: int = 0, model=None) -> None:
         """A model is about to be called in training. `weight` ranks the models of one step, and is below 0 for one
@@ -197,12 +181,12 @@ class StepRule:
                 self._called.add(model)
             return False
         self._end_iteration()
-        if self._since.sure or self._work.sure and not self._waits:
+        if self._is_sure:
             return False
         self._begin_noted = False
         self._fetched = 0
         if not self._waits:
-            self._note_feeding(trained)
+            self._feeding.called(trained)
             if not self._begin:
                 self._begin = "noted"
                 self._listener.note_step_begin()
@@ -211,8 +195,8 @@ class StepRule:
 
     @property
     def feeds(self) -> bool:
-        """Whether the calls since the last step are likely to be the begin of the next one."""
-        return self._feeds is _Feeding.STEP
+        """Whether the calls since the last step are the begin of the next one, rather than an evaluation."""
+        return self._feeding.feeds
 
     def backward_begins(self) -> None:
         """A backward pass begins; nested ones are part of the outermost."""
@@ -304,17 +288,14 @@ class StepRule:
         return not self._alive() or self._unstepped > MOST_MICRO_STEPS
 
     @property
+    def _is_sure(self) -> bool:
+        """Whether a training step's work has begun."""
+        return self._since.sure or self._work.sure and not self._waits
+
+    @property
     def _waits(self) -> bool:
         """Whether optimizers have stepped, and only the next call tells whether that was all."""
         return bool(self._stepped) and not self._backwards and not self._manual
-
-    def _note_feeding(self, trained: bool) -> None:
-        if self._feeds is _Feeding.NONE:
-            self._feeds = _Feeding.STEP if self._fed >= FED_STEPS else _Feeding.MAYBE
-            self._calls_before = 0
-        self._calls_before += 1
-        if trained or self._feeds is _Feeding.STEP and self._calls_before > self._most_before:
-            self._feeds = _Feeding.NOT
 
     def _train(self) -> None:
         self._trains = True
@@ -335,11 +316,8 @@ class StepRule:
         self._straggling = False
         if not self._open:
             self._open = True
-            feeds, self._feeds = self._feeds, _Feeding.NONE
-            if feeds in (_Feeding.MAYBE, _Feeding.STEP):
-                self._is_fed, self._most_before = True, self._calls_before
             begin, self._begin = self._begin, "begun"
-            if feeds is not _Feeding.STEP:
+            if not self.feeds:
                 self._listener.begin_step(self._number, False)
             elif begin == "noted":
                 self._listener.begin_step(self._number, True)
@@ -369,7 +347,7 @@ class StepRule:
         self._stepped = set()
         self._stepped_in_backward = False
         self._begin_noted = False
-        self._fed, self._is_fed = self._fed + 1 if self._is_fed else 0, False
+        self._feeding.step_ends()
         self._work = _Work()
         # The listener may be interrupted, as by Ctrl+C: the step has been closed before.
         self._listener.end_step(number, work.batch, work.length, self._take_from_stock(work), late)

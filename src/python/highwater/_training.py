@@ -18,6 +18,7 @@ from ._modules import ModuleNames, dtype_of, guess_batch
 from ._padding import Padding
 from ._piled_hooks import PiledHooks
 from ._probe import Probe, line_of_user
+from ._sources import Sources
 from ._steps import StepListener, StepRule
 
 _FORWARD, _EVALUATION, _FETCH = b"forward", b"evaluation", b"batch_assembly"
@@ -36,6 +37,9 @@ _MOST_SUBSETS = 4
 _LOOK_AT_FUNCTIONS_AFTER = (3, 30)
 # So many groups of parameters are more than a script needs for its settings.
 _MANY_GROUPS = 16
+# So many steps after it was last trained, a model without an optimizer may be another one's teacher. The step that
+# follows the last one of its training has begun with the evaluation's first batch.
+_TRAINED_FOR = 2
 # How long a script that calls os._exit() waits at most for the last moments to be sent.
 _EXIT_MS = 300
 
@@ -85,7 +89,6 @@ class Training(StepListener):
         self._evaluation_is_open = False
         self._evaluation_line = ""  # that called its model with gradients
         self._fetches = 0  # that are open
-        self._epochs = 0  # of the training's loader, after the first
         self._remembered = None, False
         self._loader_settings: dict = {}
         self._takes_rows = False  # one by one, of the tensors of a TensorDataset
@@ -104,7 +107,7 @@ class Training(StepListener):
         self._closure_works = False  # a model was called, or a backward, by the optimizer that steps
         # Of iterators over loaders, how many of the next batches are their workers' first ones.
         self._starting: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
-        self._training_samplers: weakref.WeakSet = weakref.WeakSet()
+        self._sources = Sources()
         self._has_stopped = False
         self._has_ended = False
         self._steps_by = ""
@@ -224,11 +227,13 @@ class Training(StepListener):
         evaluation. Between steps that one is open until the training goes on, as it reads its results after the call;
         b"" then."""
         trained = self._is_trained(root, module)
+        if trained:
+            self._sources.evaluated()
         evaluates = self._rule.evaluated(trained=trained) and not self._rule.feeds
         if self._fetches or self._steps_in_progress or trained and not evaluates:
             return _EVALUATION
         if not evaluates:
-            looks = self._epochs and "frozen_model" not in self._signs
+            looks = self._sources.repeats and "frozen_model" not in self._signs
             if looks and root.is_frozen(module) and not self._names.shares_label(root):
                 self.note_sign("frozen_model", line_of_user(), root.label.decode())
             return _FORWARD
@@ -241,15 +246,16 @@ class Training(StepListener):
         return b""
 
     def _is_trained(self, root, module) -> bool:
-        """Whether an optimizer has any of the model's parameters, or had: it may be gone with the function that trained."""
-        if root.trained and root.trained[1]:
-            return True
+        """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
+        function that trained."""
         groups = [group["params"] for optimizer in self._optimizers for group in optimizer.param_groups]
-        size = sum(map(len, groups))
-        if root.trained is None or root.trained[0] != size:  # a group may get more of them
+        key = tuple((id(group[0]), len(group)) for group in groups if group)
+        if root.trained[0] != key:
             used = {id(parameter) for group in groups for parameter in group}
-            root.trained = size, any(id(parameter) in used for parameter in module.parameters())
-        return root.trained[1]
+            root.trained = key, any(id(parameter) in used for parameter in module.parameters())
+        if root.trained[1]:
+            root.last_trained = self.step
+        return root.last_trained >= 0 and self.step - root.last_trained <= _TRAINED_FOR
 
     def _end_evaluation(self) -> None:
         if self._evaluation_is_open and self._is_training_thread():
@@ -265,17 +271,15 @@ class Training(StepListener):
         return size if isinstance(size, int) else 0
 
     def _remember_loader(self) -> None:
+        if not self._evaluates:
+            self._sources.trained()
         loader, evaluates = self._remembered
         if loader is not self._loader or evaluates is not self._evaluates:
             self._remembered = self._loader, self._evaluates
-            self.describe(**self._loader_settings)
-            if not self._evaluates:
+            if self._evaluates or self._loader is None or self._loader in self._sources:
+                self.describe(**self._loader_settings)
+            if not self._evaluates and (self._loader is None or self._loader in self._sources):
                 self._note_loading()
-            try:
-                if not self._evaluates:
-                    self._training_samplers.add(self._loader)
-            except TypeError:  # None, or a class with __slots__: it has no weak references
-                pass
 
     def _note_loading(self) -> None:
         """What the training's loader is like, as long as it is this one."""
@@ -288,12 +292,6 @@ class Training(StepListener):
                 self.note_sign(what, *sign)
             elif had_one:
                 self.describe(signs=[*self._signs.values()])
-
-    def _trains_with(self, sampler) -> bool:
-        try:
-            return sampler in self._training_samplers
-        except TypeError:
-            return False
 
     def _note_forward(self, root, module, args, kwargs) -> None:
         batch, length, weight = 0, 0, -1
@@ -333,7 +331,7 @@ class Training(StepListener):
         mine = self._begin_fetch(iterator, _FIRST_BATCH if first_batches else _FETCH)
         if mine and self._settings_of() is not iterator:
             self._settings_of = weakref.ref(iterator)
-            self._epochs += self._trains_with(self._loader)
+            self._sources.begins(iterator)
             workers = getattr(iterator, "_num_workers", -1)
             # NumPy's integers are none that JSON knows.
             self._loader_settings = {"loader_workers": int(workers) if hasattr(workers, "__index__") else -1,
@@ -395,10 +393,10 @@ class Training(StepListener):
         mine = self._is_training_thread()
         if mine:
             self._loader = getattr(source, "_index_sampler", None)
-            trains = self._trains_with(self._loader)
+            trains = self._sources.train_with(source)
             if trains:
                 self._end_evaluation()
-            self._rule.fetched(0 if phase is _LOADER_START else self._loader_batch, trains)
+            self._rule.fetched(0 if phase is _LOADER_START else self._loader_batch, trains, id(self._loader))
             self._fetches += 1
         self.probe.begin_phase(phase)
         return mine
@@ -410,9 +408,16 @@ class Training(StepListener):
 
     def leave_next(self, mine: bool, batch) -> None:
         self.leave_fetch(mine)
-        if batch is not None and mine and self._padding.looks and self._trains_with(self._loader):
+        iterator = self._settings_of() if mine else None
+        if iterator is None:
+            return
+        if batch is None:
+            self._sources.ended(iterator)
+            return
+        if self._padding.looks and self._sources.train_with(iterator):
             with self._plain_tensors():
-                self._padding.fetched(self._settings_of(), batch)
+                self._padding.fetched(iterator, batch)
+        self._sources.fetched(iterator)
 
     # Backward
 

@@ -1,0 +1,104 @@
+"""Tells the loaders that the training fetches from, from those of its evaluations."""
+from __future__ import annotations
+
+import weakref
+
+
+class _Objects:
+    """A set of objects that are told apart by identity and not kept alive: their own == is not asked."""
+
+    def __init__(self):
+        self._refs: dict[int, weakref.ref] = {}
+
+    def add(self, ref) -> None:
+        thing = ref()
+        if thing is not None:
+            self._refs[id(thing)] = ref
+
+    def __contains__(self, thing) -> bool:
+        return thing is not None and self._refs.get(id(thing), _nothing)() is thing
+
+
+class Sources:
+    """What the thread that trains fetches its batches from.
+
+    A source is the training's where a model is trained before anything else is fetched than what the step takes. It is
+    known by its sampler, and by its data set where a loader is made anew for each epoch and no evaluation takes that
+    data.
+    """
+
+    def __init__(self):
+        self._samplers, self._datasets, self._evaluated = _Objects(), _Objects(), _Objects()
+        self._fetched: list[tuple] = []  # sampler and data set, weakly, of what was fetched since a model was trained
+        self._has_evaluated = False  # a model that is trained, on what was fetched
+        self._iterators: dict[int, weakref.ref] = {}  # the last one of each sampler
+        self.repeats = False  # the training has fetched the whole of a source, or begun with it anew
+
+    def __contains__(self, sampler) -> bool:
+        return sampler in self._samplers
+
+    def train_with(self, iterator) -> bool:
+        """Whether the iterator, or a loader, is of the training."""
+        sampler, dataset = _parts(iterator)
+        return sampler in self._samplers or dataset in self._datasets and dataset not in self._evaluated
+
+    def begins(self, iterator) -> None:
+        """A batch is about to be fetched, from another iterator than the last one."""
+        key = id(_parts(iterator)[0])
+        last, self._iterators[key] = self._iterators.get(key), weakref.ref(iterator)
+        if last is not None and last() is not iterator and self.train_with(iterator):
+            self.repeats = True
+
+    def fetched(self, iterator) -> None:
+        """A batch was fetched."""
+        if self._has_evaluated:
+            self._forget()
+        sampler, dataset = _parts(iterator)
+        if not any(each() is sampler for each, _ in self._fetched):
+            self._fetched.append((_weakly(sampler, lambda: sampler), _weakly(dataset, _nothing)))
+
+    def ended(self, iterator) -> None:
+        """There was no batch left."""
+        self.repeats = self.repeats or self.train_with(iterator)
+        if self._has_evaluated:
+            self._forget()
+        sampler = _parts(iterator)[0]
+        self._fetched = [each for each in self._fetched if each[0]() is not sampler]
+
+    def trained(self) -> None:
+        """A model is called in training."""
+        self._has_evaluated = False
+        for sampler, dataset in self._fetched:
+            self._samplers.add(sampler)
+            self._datasets.add(dataset)
+        self._fetched.clear()
+
+    def evaluated(self) -> None:
+        """A model that is trained is called without training it. It may be on a batch that the step takes next, as for
+        pseudo-labels."""
+        self._has_evaluated = True
+
+    def _forget(self) -> None:
+        """What was fetched was for an evaluation."""
+        for _, dataset in self._fetched:
+            self._evaluated.add(dataset)
+        self._fetched.clear()
+        self._has_evaluated = False
+
+
+def _parts(iterator) -> tuple:
+    """The sampler and the data set of a loader or of an iterator over it."""
+    dataset = getattr(iterator, "_dataset", None)
+    return getattr(iterator, "_index_sampler", None), getattr(iterator, "dataset", None) if dataset is None else dataset
+
+
+def _nothing() -> None:
+    return None
+
+
+def _weakly(thing, otherwise):
+    """`otherwise` for None, a list, or a class with __slots__. A data set as a list is not kept alive, so not known."""
+    try:
+        return weakref.ref(thing)
+    except TypeError:
+        return otherwise
