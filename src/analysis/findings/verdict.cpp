@@ -20,8 +20,9 @@ namespace {
 
 /// The share of a step, 0 to 1, for which the device must probably be busy to be the bottleneck:
 /// less than a fifth is left to be had then, which is also kLeastIdleShare. And for which it must
-/// surely be.
+/// surely be; or may be, where the host waits for it.
 constexpr double kBusyShare = 1 - kLeastIdleShare, kLeastBusyShare = 0.7;
+constexpr double kLeastProbablyBusyShare = 0.5;
 /// A device that may be busy for more than this share of a step, 0 to 1, says nothing of the host.
 constexpr double kHardlyBusy = 0.9;
 /// The share of the time, 0 to 1, that steps must have to be what a verdict is about.
@@ -93,10 +94,11 @@ std::string hostPartText(const CheckedSteps& steps, const TimeAccount& account, 
 }
 
 /// The verdict that the device is the bottleneck because of `reason`, with its largest work.
-Verdict deviceVerdict(const LiveStore& store, const std::string& reason) {
+Verdict deviceVerdict(const LiveStore& store, const std::string& reason,
+                      std::string_view how = "") {
   const std::string work = largestWorkText(estimateDeviceWork(store));
-  return {Bottleneck::kDevice,
-          "The device is the bottleneck: " + reason + "." + (work.empty() ? "" : " " + work)};
+  return {Bottleneck::kDevice, "The device is " + std::string(how) + "the bottleneck: " + reason +
+                                   "." + (work.empty() ? "" : " " + work)};
 }
 
 /// A device that keeps up has less than this many steps' work to do when the host begins to wait.
@@ -218,6 +220,13 @@ Verdict verdictOn(const CheckedSteps& steps) {
     return {Bottleneck::kTurns, "Host and device take turns: " + both};
   }
   if (!backlog.empty()) return deviceVerdict(steps.store, backlog);
+  if (waits > kHardlyWaits && 1 - idle.probable >= kBusyShare &&
+      1 - idle.high >= kLeastProbablyBusyShare) {
+    return deviceVerdict(steps.store,
+                         "it is busy for " + busyShare + ", by the estimate " +
+                             percentText(1 - idle.probable) + ", and " + waitsText,
+                         "probably ");
+  }
   return {Bottleneck::kUnknown, "Either may be the bottleneck: " + both};
 }
 
