@@ -410,8 +410,9 @@ TimeAccount accountTime(const LiveStore& store, std::optional<TimeRange> range) 
 std::string partText(const LiveStore& store, const Part& part) {
   if (part.name != kNoId) {
     const std::string name = store.name(part.name);
-    return part.region == Region::Evaluation && name == kEvaluationSpan ? "calls of the model"
-                                                                        : name;
+    if (part.region != Region::Evaluation || name != kEvaluationSpan) return name;
+    // A script's evaluation goes on from its first call until the training does.
+    return store.ownScript() ? "the model and what is made of its results" : "calls of the model";
   }
   if (part.phase != Phase::None) return std::string(phaseName(part.phase));
   if (part.region != Region::Step && part.region != Region::Evaluation) {
