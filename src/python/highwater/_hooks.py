@@ -251,7 +251,7 @@ class Hooks:
         if not self._observe_tried:
             self.observe()
         if self._training is not None:
-            self._training.describe(optimizer=type(optimizer).__name__)
+            self._training.optimizer_built(optimizer)
 
     def _before_step(self, optimizer, *_) -> None:
         """Copied and unpickled optimizers were not seen before."""

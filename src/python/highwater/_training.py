@@ -67,6 +67,7 @@ class Training(StepListener):
         self._optimizers = optimizers
         self._attach = attach
         self._note_broken = note_broken
+        self._optimizer_names: dict[str, None] = {}  # of the classes, in the order in which they were built
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
         self._names = ModuleNames()
@@ -455,6 +456,10 @@ class Training(StepListener):
             self._rule.backward_ends()
 
     # Optimizers
+
+    def optimizer_built(self, optimizer) -> None:
+        self._optimizer_names.setdefault(type(optimizer).__name__)
+        self.describe(optimizer=", ".join(self._optimizer_names))
 
     def before_step(self, optimizer, *_) -> None:
         """A global pre-hook. A subclass that calls super().step() nests."""
