@@ -140,6 +140,10 @@ inline constexpr std::string_view kDroppedGradientsSign = "dropped_gradients";
 /// `share` of the columns of the training's batches of tokens are padding in all of their rows;
 /// `text` says of how many, and `line` where the script pads.
 inline constexpr std::string_view kPaddingSign = "padding";
+/// `share` of the positions of the training's batches are padding, as rows of different lengths are
+/// padded to their longest; `text` says from how many to how many, and `line` where the script
+/// pads.
+inline constexpr std::string_view kRaggedRowsSign = "ragged_rows";
 /// A model in an evaluation was called with gradients, at `line`.
 inline constexpr std::string_view kEvaluationGradientsSign = "evaluation_gradients";
 /// A model that no optimizer trains is called in each step without gradients, in the second epoch

@@ -319,6 +319,10 @@ std::vector<MadeRun> madeRuns() {
          run.ownScript = true;
          run.signs = {{std::string(kDroppedGradientsSign), "train.py:7", "Generator", 0.8}};
        })},
+      {"rows of different lengths", {Kind::Padding}, changed([](JudgedRun& run) {
+         run.ownScript = true;
+         run.signs = {{std::string(kRaggedRowsSign), "data.py:22", "rows of 40 of 100", 0.6}};
+       })},
       {"tokens that are padded", {Kind::Padding}, changed([](JudgedRun& run) {
          run.ownScript = true;
          run.signs = {{std::string(kPaddingSign), "train.py:7", "64 columns", 0.8}};

@@ -16,9 +16,9 @@ def plain_steps(count, batch, length=0, micro_steps=1):
 class Scripts(unittest.TestCase):
     maxDiff = None
 
-    def watched(self, name, how=forked):
+    def watched(self, name, *arguments, how=forked):
         """The log of a script that a user cannot tell from one without the hooks."""
-        without, watched = run_both(self, script(name), how=how)
+        without, watched = run_both(self, script(name, *arguments), how=how)
         self.assertEqual(without.code, 0, without.err)
         self.assertEqual(watched.err, without.err)
         self.assertEqual(watched.log.nesting_problem(), "")
@@ -37,11 +37,11 @@ class Scripts(unittest.TestCase):
         self.assertEqual((facts["model"], facts["parameters"], facts["optimizer"]), ("Sequential", 195, "SGD"))
         self.assertEqual(facts["steps_by"], "optimizer")
 
-    def signs(self, name):
+    def signs(self, name, *arguments):
         """What a script's log tells of its code, by key: the line, by its mark, with the rest."""
         with open(os.path.join(SCRIPTS, name + ".py"), encoding="utf-8") as file:
             lines = file.read().splitlines()
-        told = self.watched(name).described().get("signs", ())
+        told = self.watched(name, *arguments).described().get("signs", ())
         signs = {}
         for what, line, *rest in (each.split("\t") for each in told):
             if not line:  # of Python rather than of the script
@@ -66,6 +66,12 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("padded"), {"padding": (
             "PAD", "64 columns, of which the longest row uses 16 (means of 10 batches)", "0.7500")})
         self.assertEqual(self.signs("encoder_decoder"), {})
+
+    def test_rows_of_different_lengths(self):
+        self.assertEqual(self.signs("ragged"), {"ragged_rows": (
+            "PAD", "rows of 40 on average are padded to 100 (means of 10 batches)", "0.6000")})
+        self.assertEqual(self.signs("ragged", "packed"), {})
+        self.assertEqual(self.signs("ragged", "sorted"), {})
 
     def test_gradients_are_not_read_while_other_threads_compute_some(self):
         """Their backward changes them without the GIL: who reads them meanwhile may crash the script."""
@@ -140,7 +146,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(log.phases().count("forward"), 3)
 
     def test_compiled(self):
-        log = self.watched("compiled", in_own_process)  # prints the numbers of graphs, breaks and frames
+        log = self.watched("compiled", how=in_own_process)  # prints the numbers of graphs, breaks and frames
         self.assertEqual(log.steps(), plain_steps(4, 16))
 
     @unittest.skipUnless(importlib.util.find_spec("transformers") and importlib.util.find_spec("accelerate"),

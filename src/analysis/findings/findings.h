@@ -49,7 +49,7 @@ enum class FindingKind : std::uint8_t {
   AnomalyDetection,  ///< backward checks every gradient, as torch.autograd's anomaly detection is
                      ///< on
   UnusedGradients,   ///< backward computes gradients that no optimizer uses
-  Padding,           ///< columns of the batches are padding in all of their rows
+  Padding,           ///< columns of the batches are padding, in all of their rows or in many
   MovedBack,         ///< each step moves the same tensors to the device and back, as a model's
   FrozenModel,       ///< a model that no optimizer trains takes much of the device's work
   SlowingSteps,      ///< steps take longer and longer, and memory does not grow

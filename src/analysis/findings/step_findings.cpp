@@ -460,10 +460,30 @@ void addOfSign(const CheckedSteps& steps, Finding finding, const std::string& ad
 
 }  // namespace
 
+namespace {
+
+void findRaggedRows(const CheckedSteps& steps, Findings& findings) {
+  const auto& run = steps.store.run();
+  const CodeSign* sign = run ? run->sign(kRaggedRowsSign) : nullptr;
+  auto finding = findingOfSign(steps, FindingKind::Padding, sign);
+  if (!finding) return;
+  finding->title = "Padding: " + percentText(sign->share) +
+                   " of each batch is padding, as the lengths of its rows differ";
+  finding->evidence = sign->text + "; the model computes the padding too";
+  addOfSign(steps, std::move(*finding),
+            "put rows of about the same length into a batch: shuffle, sort some hundred of them at "
+            "a time by length, and cut batches from these (a bucket sampler; a Trainer of "
+            "transformers can group by length); then pad to a multiple of 32 or 64, so that few "
+            "lengths occur: each new one takes time and memory of its own on MPS",
+            findings);
+}
+
+}  // namespace
+
 void findPadding(const CheckedSteps& steps, Findings& findings) {
   const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kPaddingSign) : nullptr;
   auto finding = findingOfSign(steps, FindingKind::Padding, sign);
-  if (!finding) return;
+  if (!finding) return findRaggedRows(steps, findings);
   finding->title = "Padding: " + percentText(sign->share) + " of each batch is padding in all rows";
   finding->evidence = sign->text +
                       "; unless the script packs them, the model computes them all, and "

@@ -15,7 +15,7 @@ from ._gradients import DroppedGradients, UnusedGradients, class_of
 from ._kept_tensors import KeptTensors
 from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
-from ._padding import Padding
+from ._padding import Padding, RaggedRows
 from ._piled_hooks import PiledHooks
 from ._probe import Probe, line_of_user
 from ._sources import Sources
@@ -100,6 +100,7 @@ class Training(StepListener):
         self._dropped_gradients = DroppedGradients(
             optimizers, lambda line, model, share: self.note_sign("dropped_gradients", line, model, share))
         self._padding = Padding(torch, lambda line, sizes, share: self.note_sign("padding", line, sizes, share))
+        self._ragged_rows = RaggedRows(torch, lambda line, sizes, share: self.note_sign("ragged_rows", line, sizes, share))
         self._piled_hooks = PiledHooks(
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
         self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what),
@@ -305,6 +306,7 @@ class Training(StepListener):
         else:
             if root.parameters:
                 self._padding.computed(length)
+                self._ragged_rows.computed(length)
                 self._is_trained(root, module)  # as long as its optimizer is there
             self._rule.forward(batch, length, weight, id(root))
             self._closure_works = bool(self._steps_in_progress)
@@ -314,6 +316,15 @@ class Training(StepListener):
             self._largest = root.parameters
             self.describe(model=root.model, parameters=root.parameters, batch_guess=batch,
                           length_guess=length, dtype=dtype_of(self.torch, module))
+
+    def enter_pad_sequence(self, sequences) -> None:
+        """Rows of different lengths are made a batch, by the script or by what collates for its loader."""
+        if self._ragged_rows.looks and self._is_training_thread() and not self._evaluation_is_open:
+            self._ragged_rows.padded(sequences, line_of_user)
+
+    def enter_pack_sequence(self) -> None:
+        """Padded rows are packed."""
+        self._ragged_rows.packed()
 
     def enter_autocast(self, device_type, enabled) -> None:
         """`torch.autocast(device_type)`: PyTorch warns once where there is no such device, and computes on without."""
