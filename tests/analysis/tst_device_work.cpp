@@ -9,6 +9,7 @@ using namespace highwater::analysis;
 namespace {
 
 constexpr NameId kMmOp = 900, kBmmOp = 901, kAddOp = 902, kSortOp = 903, kShapes = 904;
+constexpr NameId kNormOp = 909;
 constexpr CallSiteId kHeadLine = 905;
 constexpr ModuleId kHeadModule = 906, kBelowHead = 907, kBesideHead = 908;
 constexpr std::uint64_t kMB = 1'000'000;
@@ -128,6 +129,45 @@ class TestDeviceWork : public QObject {
     QVERIFY2(share.low > 0.29 && share.high < 0.31 && share.low <= share.high,
              qPrintable(QString::number(share.low)));
     QCOMPARE(deviceWorkShare(store, "decoder").high, 0.0);
+  }
+
+  void whatAParametrizationComputesAgain() {
+    constexpr ModuleId kCell = 900, kNorm = 901, kInner = 902, kTop = 903;
+    const auto found = [](std::vector<events::OpWork> rows, std::uint32_t calls) {
+      LiveStore store;
+      fill(store, std::move(rows));
+      store.apply(Definitions{{{kNormOp, "aten::_weight_norm_interface"}},
+                              {{kCell, kHeadModule, "cell"},
+                               {kNorm, kCell, "parametrizations.weight"},
+                               {kInner, kNorm, "0"},
+                               {kTop, kNoId, "parametrizations.bias.0"}},
+                              {},
+                              {}});
+      return repeatedWeights(store, calls);
+    };
+    const std::vector<events::OpWork> rows = {
+        workOf(kAddOp, kNoId, 100 * kMB, 0, 4, kInner),
+        workOf(kMmOp, kHeadLine, 200 * kMB, 0, 8, kInner),  // twice each time
+        workOf(kMmOp, kHeadLine, 100 * kMB, 0, 4, kInner, true),
+        workOf(kMmOp, kHeadLine, 400 * kMB, 0, 4, kCell)};
+    const RepeatedWeights all = found(rows, 1);
+    QCOMPARE(all.times, 4U);
+    QCOMPARE(all.modules, std::size_t{1});
+    QVERIFY2(all.module.ends_with("cell"), all.module.c_str());
+    QCOMPARE(all.site.line, std::string("train.py:52"));
+    // Three of four times, of half of the bytes.
+    QVERIFY2(all.low > 0.36 && all.high < 0.4, qPrintable(QString::number(all.low)));
+    // Of two micro steps each may compute them once.
+    const RepeatedWeights ofMicroSteps = found(rows, 2);
+    QVERIFY2(ofMicroSteps.low > 0.24 && ofMicroSteps.high < 0.26,
+             qPrintable(QString::number(ofMicroSteps.low)));
+    QCOMPARE(found(rows, 4).modules, std::size_t{0});
+    QCOMPARE(found(rows, 4).high, 0.0);
+    // What has no parametrizations, and the older weight_norm, whose ops are the module's own.
+    QCOMPARE(found({workOf(kMmOp, kHeadLine, 400 * kMB, 0, 4, kCell)}, 1).modules, std::size_t{0});
+    QCOMPARE(found({workOf(kNormOp, kHeadLine, 400 * kMB, 0, 3, kCell)}, 1).times, 3U);
+    // Those of the model itself.
+    QCOMPARE(found({workOf(kMmOp, kHeadLine, 400 * kMB, 0, 3, kTop)}, 1).module, std::string());
   }
 
   void manySmallPlacesAreNotNamed() {

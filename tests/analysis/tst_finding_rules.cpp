@@ -204,6 +204,17 @@ void encodeAgain(JudgedRun& run) {
   }
 }
 
+/// A recurrent cell with weight_norm is called for each of 24 time steps.
+void normEachTimeStep(JudgedRun& run) {
+  run.ownScript = true;
+  constexpr ModuleId kCell = 900, kNorm = 901;
+  run.names.modules = {{kCell, kNoId, "cell"}, {kNorm, kCell, "parametrizations.weight.0"}};
+  for (const ModuleId module : {kCell, kNorm}) {
+    run.more.opWork.emplace_back(JudgedRun::beginMs(3) * kMs, 100 * kMiB, 0U, 3U, 24U, kMm, module,
+                                 kTrainStep, kNoId, events::Phase::Forward, std::uint8_t{0});
+  }
+}
+
 /// A phase that the script names takes a second after the last step.
 void plotSlowly(JudgedRun& run) {
   run.names.names.push_back({kAugment, "plot"});
@@ -319,6 +330,7 @@ std::vector<MadeRun> madeRuns() {
          run.ownScript = true;
          run.signs = {{std::string(kDroppedGradientsSign), "train.py:7", "Generator", 0.8}};
        })},
+      {"weights that are computed again", {Kind::RepeatedWeights}, changed(normEachTimeStep)},
       {"rows of different lengths", {Kind::Padding}, changed([](JudgedRun& run) {
          run.ownScript = true;
          run.signs = {{std::string(kRaggedRowsSign), "data.py:22", "rows of 40 of 100", 0.6}};

@@ -150,6 +150,50 @@ DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
   return shareOf(part, all);
 }
 
+RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
+  constexpr std::string_view kBelow = ".parametrizations.", kWeightNorm = "_weight_norm";
+  struct Owner {
+    Times times{};
+    std::uint32_t calls = 0;  // of the op that is called least often in forward: once each time
+    double largest = 0;
+    CallSiteParts site;
+  };
+  std::map<std::string, Owner> owners;
+  Times all{}, again{};
+  for (const events::OpWork& each : store.opWork()) {
+    const std::string op(shortOp(store.name(each.op())));
+    const Times times = timesOf(each, op, ratesOf(store));
+    add(all, times);
+    std::string module = store.modulePath(each.module_id());
+    const std::size_t at = ('.' + module).find(kBelow);
+    if (at == std::string::npos && !op.starts_with(kWeightNorm)) continue;
+    if (at != std::string::npos) module.resize(at > 0 ? at - 1 : 0);
+    Owner& owner = owners[module];
+    add(owner.times, times);
+    if (each.backward() != 0) continue;
+    owner.calls = owner.calls == 0 ? each.calls() : std::min(owner.calls, each.calls());
+    const double largest = *std::max_element(times.begin(), times.end());
+    if (largest < owner.largest) continue;
+    owner.largest = largest;
+    owner.site = store.callSiteParts(each.call_site());
+  }
+  RepeatedWeights result;
+  double most = 0;
+  for (auto& [module, owner] : owners) {
+    if (owner.calls <= std::max(calls, 1U)) continue;
+    const double repeated = 1 - static_cast<double>(std::max(calls, 1U)) / owner.calls;
+    for (std::size_t i = 0; i < again.size(); ++i) again[i] += repeated * owner.times[i];
+    ++result.modules;
+    if (owner.largest < most) continue;
+    most = owner.largest;
+    result.site = std::move(owner.site);
+    result.module = module;
+    result.times = owner.calls;
+  }
+  static_cast<DeviceWorkShare&>(result) = shareOf(again, all);
+  return result;
+}
+
 std::string shareText(const DeviceWorkShare& share) {
   const long low = std::lround(100 * share.low), high = std::lround(100 * share.high);
   return std::to_string(low) + (high != low ? " to " + std::to_string(high) : "") + " %";

@@ -50,6 +50,22 @@ struct DeviceWork {
 /// module.
 [[nodiscard]] DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path);
 
+/// Weights that a parametrization computes from the same parameters more than once in a step, as
+/// where a recurrent cell with weight_norm is called for each time step. The share is that of all
+/// times but the first.
+struct RepeatedWeights : DeviceWorkShare {
+  CallSiteParts site;       ///< that has most of it
+  std::string module;       ///< path of the module whose weights these are; of several the largest
+  std::size_t modules = 0;  ///< 0 where there are none
+  std::uint32_t times = 0;  ///< that the weights of that module are computed in a step
+};
+
+/// Estimates what is computed again, from the sizes that the probe has counted. With `calls` calls
+/// of the model in a step, up to as many times are none. A parametrization is a module below its
+/// owner's "parametrizations" (torch/nn/utils/parametrize.py); the older
+/// torch.nn.utils.weight_norm has an op of its own.
+[[nodiscard]] RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls);
+
 /// Returns the bounds of a share for people: "61 to 70 %".
 [[nodiscard]] std::string shareText(const DeviceWorkShare& share);
 /// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".

@@ -204,6 +204,7 @@ void findPadding(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if much of the device's work in a step is that of a model which is not trained,
 /// in a training of several epochs.
 void findFrozenModel(const CheckedSteps& steps, Findings& findings);
+void findRepeatedWeights(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);

@@ -124,6 +124,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::FrozenModel, "frozen_model",
      "Diffusers, cache latents to avoid VAE passes for every training step: "
      "https://github.com/huggingface/diffusers/pull/6076"},
+    {FindingKind::RepeatedWeights, "repeated_weights",
+     "PyTorch, torch.nn.utils.parametrize.cached: "
+     "https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.parametrize.cached.html"},
     {FindingKind::SlowingSteps, "slowing_steps", ""},
 }};
 static_assert(
@@ -337,7 +340,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is findHostBound().
-constexpr std::array<Rule, 23> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -359,7 +362,8 @@ constexpr std::array<Rule, 23> kRules = {&findNonFiniteLoss,
                                          &findAutocastOff,
                                          &findUnusedGradients,
                                          &findPadding,
-                                         &findFrozenModel};
+                                         &findFrozenModel,
+                                         &findRepeatedWeights};
 
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;

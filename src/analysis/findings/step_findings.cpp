@@ -518,6 +518,42 @@ void findFrozenModel(const CheckedSteps& steps, Findings& findings) {
             findings);
 }
 
+/// What is computed again in less of the work, 0 to 1, is not worth a change of the script.
+constexpr double kLeastRepeatedShare = 0.1;
+
+void findRepeatedWeights(const CheckedSteps& steps, Findings& findings) {
+  const auto& work = steps.store.opWork();
+  if (work.empty() || !steps.store.ownScript()) return;
+  const std::uint32_t step = work.front().step();
+  const auto calls = std::count_if(
+      steps.store.phases().begin(), steps.store.phases().end(), [step](const auto& each) {
+        return each.step() == step && each.phase() == events::Phase::Forward;
+      });
+  const RepeatedWeights found = repeatedWeights(steps.store, static_cast<std::uint32_t>(calls));
+  if (found.low < kLeastRepeatedShare) return;
+  CodeSign sign;
+  sign.line = found.site.line;
+  sign.share = found.high;
+  auto finding = findingOfSign(steps, FindingKind::RepeatedWeights, &sign);
+  finding->where = found.module;
+  finding->title = "Repeated weights: " + std::to_string(found.times) +
+                   " times a step the weights of " + found.module +
+                   " are computed from the same parameters";
+  finding->evidence =
+      "by the sizes of its ops in step " + std::to_string(step) + " all times but the first take " +
+      shareText(found) +
+      " of the device's work, backward included; each keeps its result for backward";
+  if (found.modules > 1) {
+    finding->evidence += "; so it is with " + std::to_string(found.modules) + " modules in all";
+  }
+  addOfSign(steps, std::move(*finding),
+            "the weights that are used here are computed once where the model is called in a with "
+            "torch.nn.utils.parametrize.cached(): block; end the block before optimizer.step(). "
+            "The older torch.nn.utils.weight_norm has no such cache: take "
+            "torch.nn.utils.parametrizations.weight_norm",
+            findings);
+}
+
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
   const std::optional<RunDescription>& run = steps.store.run();
   const CodeSign* dropped = run ? run->sign(kDroppedGradientsSign) : nullptr;
