@@ -116,3 +116,24 @@ compile() {
     ${targets:+--target $targets} >&2 || fail "the build failed; see above"
   say "built ${folder#"$checkout/"} in $((SECONDS - begin)) s"
 }
+
+# choose_base [BASE]: sets base, the commit that a change is compared with, empty for everything, and base_reason. Status 1
+# where this is no git checkout.
+choose_base() {
+  local head before
+  head=$(git rev-parse HEAD 2>/dev/null) || return 1
+  base=${1:-} base_reason="as asked for"
+  [ -n "$base" ] || base=${HIGHWATER_CI_BASE:-}
+  if [ -n "$base" ]; then
+    git rev-parse -q --verify "$base^{commit}" >/dev/null || fail "there is no commit $base"
+    return 0
+  fi
+  base_reason="where HEAD left origin/main"
+  base=$(git merge-base HEAD origin/main 2>/dev/null) || true
+  [ -z "$base" ] || [ "$base" = "$head" ] || return 0
+  base_reason="the last commit that is a day older than HEAD"
+  before=$(($(git show -s --format=%ct HEAD) - 86400))
+  base=$(git rev-list -1 --first-parent "--min-age=$before" HEAD)
+  [ -z "$base" ] || return 0
+  base_reason="all files: no commit is a day older than HEAD"
+}
