@@ -29,6 +29,24 @@ class TestVerdict : public QObject {
              verdict.text.c_str());
   }
 
+  /// Without device spans the bounds are wide; the model knows when the device has worked.
+  void aDeviceThatIsProbablyBusy() {
+    int probable = 0;
+    for (std::int64_t deviceUs = 50; deviceUs <= 400; deviceUs += 10) {
+      ModelStep step = evenStep(deviceUs);
+      step.deviceSpan = false;
+      const QueueModel model = runOf(step, 40);
+      const Verdict verdict = verdictOf(model.batch());
+      if (verdict.text.find("probably") == std::string::npos) continue;
+      ++probable;
+      QCOMPARE(verdict.bottleneck, Bottleneck::kDevice);
+      const std::int64_t endNs = endOf(model.batch());
+      QVERIFY2(static_cast<double>(model.idleNs(0, endNs)) < 0.3 * static_cast<double>(endNs),
+               qPrintable(QString::number(deviceUs)));
+    }
+    QVERIFY(probable > 0);
+  }
+
   void aHostThatAssemblesBatches() {
     ModelStep step = evenStep(200);  // 6 ms of work
     step.assemblyNs = 40 * kMs;
