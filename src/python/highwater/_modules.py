@@ -22,7 +22,7 @@ class Root:
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
-        self.trained: tuple = (), False  # by the optimizers' groups of parameters, whether any of these is its own
+        self.trained: tuple = (), False  # by what the optimizers have, whether any of that is its own
         self.last_trained = -1  # the step in which one was
         self.unchanged = -1, 0  # a parameter's version, and at how many calls in a row it was that
         self.channels: int | None = None  # see first_channels(); None: not known yet

@@ -250,10 +250,11 @@ class Training(StepListener):
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
         function that trained."""
-        groups = [group["params"] for optimizer in self._optimizers for group in optimizer.param_groups]
-        key = tuple((id(group[0]), len(group)) for group in groups if group)
+        key = tuple((id(each), len(each.param_groups), id(next(iter(each.param_groups[0]["params"]), None)))
+                    for each in self._optimizers if each.param_groups)
         if root.trained[0] != key:
-            used = {id(parameter) for group in groups for parameter in group}
+            used = {id(parameter) for each in self._optimizers for group in each.param_groups
+                    for parameter in group["params"]}
             root.trained = key, any(id(parameter) in used for parameter in module.parameters())
         if root.trained[1]:
             root.last_trained = self.step
