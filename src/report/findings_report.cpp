@@ -91,13 +91,13 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   const auto none = [&](const std::string& why) {
     return hangingText(head, "none" + why, head.size(), width);
   };
-  if (findings.steps == 0 && findings.found.empty()) {
-    return none(" yet: the first step is not counted (warm-up), and " +
-                std::to_string(analysis::kLeastSteps) + " more are needed");
-  }
   std::string lines;
   if (!findings.verdict.text.empty()) {
     lines = hangingText("", plainText(findings.verdict.text), 2, width) + '\n';
+  }
+  if (findings.steps == 0 && findings.found.empty()) {
+    return lines + none(" yet: the first step is not counted (warm-up), and " +
+                        std::to_string(analysis::kLeastSteps) + " more are needed");
   }
   if (!findings.found.empty()) {
     lines += "Findings\n";

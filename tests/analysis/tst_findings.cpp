@@ -62,6 +62,15 @@ class TestFindings : public QObject {
     run.deviceMs = 10;
     QCOMPARE(run.judge().steps, std::uint64_t{0});
     QVERIFY(run.judge().found.empty());
+    QVERIFY(run.judge().verdict.text.empty());
+    // Steps that take minutes each are not waited for: what the device does is told before.
+    run.more.opWork.emplace_back(JudgedRun::beginMs(3) * kMs, 100 * kMiB, 0U, 3U, 1U, kMm, kNoId,
+                                 kTrainStep, kNoId, events::Phase::Forward, std::uint8_t{0});
+    const Verdict early = run.judge().verdict;
+    QCOMPARE(early.bottleneck, Bottleneck::kUnknown);
+    QVERIFY2(early.text.find("too few steps for a verdict. By the sizes of its ops in step 3, its "
+                             "largest work is train.py:12") != std::string::npos,
+             early.text.c_str());
   }
 
   void aRangeHasTheFindingsOfItsSteps() {

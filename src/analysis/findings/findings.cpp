@@ -461,7 +461,10 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   findings.unobserved = isUnobserved(store);
   if (!range) findEnd(store, findings);
   const std::size_t all = store.steps().records.size();
-  if (all <= kLeastSteps) co_return findings;
+  if (all <= kLeastSteps) {
+    if (!range) findings.verdict = earlyVerdict(store);
+    co_return findings;
+  }
   if (leftDeviceUnused(store)) {  // then there is nothing to say about how it is used
     if (!range) findings.found.push_back(deviceUnused(store));
     co_return findings;

@@ -158,6 +158,12 @@ std::string_view bottleneckKey(Bottleneck bottleneck) {
   return kKeys[static_cast<std::size_t>(bottleneck)];
 }
 
+Verdict earlyVerdict(const LiveStore& store) {
+  const std::string work = largestWorkText(estimateDeviceWork(store));
+  if (work.empty()) return {};
+  return {Bottleneck::kUnknown, "The device has done too few steps for a verdict. " + work};
+}
+
 Verdict verdictOn(const CheckedSteps& steps) {
   if (!steps.store.hasQueue() || isUnobserved(steps.store)) return {};
   double stepsNs = 0;

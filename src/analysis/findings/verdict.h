@@ -29,5 +29,8 @@ struct Verdict {
 /// Judges the steps by the account of their time and the device's estimated idle time. The newest
 /// steps speak for all. Without a verdict on the CPU, and where waits were not recorded.
 [[nodiscard]] Verdict verdictOn(const CheckedSteps& steps);
+/// What is known before there are enough steps for one, as steps that take minutes each are seldom
+/// waited for: the device's largest work. Empty where that is not known.
+[[nodiscard]] Verdict earlyVerdict(const LiveStore& store);
 
 }  // namespace highwater::analysis
