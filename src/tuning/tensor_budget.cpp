@@ -66,6 +66,11 @@ std::uint64_t bytesOfDtype(std::string_view dtype) {
 }
 
 std::uint64_t optimizerValues(std::string_view optimizer) {
+  // Of several optimizers the one that keeps most: which parameters are whose is not known.
+  if (const std::size_t end = optimizer.find(", "); end != std::string_view::npos) {
+    return std::max(optimizerValues(optimizer.substr(0, end)),
+                    optimizerValues(optimizer.substr(end + 2)));
+  }
   const std::string name = lowerCase(optimizer);
   if (name.find("adam") != std::string::npos || name == "adadelta") return 2;
   if (name == "adagrad" || name == "rmsprop" || name == "lion" ||

@@ -9,7 +9,7 @@ using namespace highwater::analysis;
 namespace {
 
 constexpr NameId kMmOp = 900, kBmmOp = 901, kAddOp = 902, kSortOp = 903, kShapes = 904;
-constexpr NameId kNormOp = 909;
+constexpr NameId kNormOp = 909, kNoiseOp = 910;
 constexpr CallSiteId kHeadLine = 905;
 constexpr ModuleId kHeadModule = 906, kBelowHead = 907, kBesideHead = 908;
 constexpr std::uint64_t kMB = 1'000'000;
@@ -136,13 +136,14 @@ class TestDeviceWork : public QObject {
     const auto found = [](std::vector<events::OpWork> rows, std::uint32_t calls) {
       LiveStore store;
       fill(store, std::move(rows));
-      store.apply(Definitions{{{kNormOp, "aten::_weight_norm_interface"}},
-                              {{kCell, kHeadModule, "cell"},
-                               {kNorm, kCell, "parametrizations.weight"},
-                               {kInner, kNorm, "0"},
-                               {kTop, kNoId, "parametrizations.bias.0"}},
-                              {},
-                              {}});
+      store.apply(
+          Definitions{{{kNormOp, "aten::_weight_norm_interface"}, {kNoiseOp, "aten::normal_"}},
+                      {{kCell, kHeadModule, "cell"},
+                       {kNorm, kCell, "parametrizations.weight"},
+                       {kInner, kNorm, "0"},
+                       {kTop, kNoId, "parametrizations.bias.0"}},
+                      {},
+                      {}});
       return repeatedWeights(store, calls);
     };
     const std::vector<events::OpWork> rows = {
@@ -166,6 +167,13 @@ class TestDeviceWork : public QObject {
     // What has no parametrizations, and the older weight_norm, whose ops are the module's own.
     QCOMPARE(found({workOf(kMmOp, kHeadLine, 400 * kMB, 0, 4, kCell)}, 1).modules, std::size_t{0});
     QCOMPARE(found({workOf(kNormOp, kHeadLine, 400 * kMB, 0, 3, kCell)}, 1).times, 3U);
+    // What backward computes again, and weights with noise.
+    events::OpWork again = workOf(kNormOp, kHeadLine, 400 * kMB, 0, 3, kCell);
+    again.mutate_phase(events::Phase::Backward);
+    QCOMPARE(found({again}, 1).modules, std::size_t{0});
+    std::vector<events::OpWork> noisy = rows;
+    noisy.push_back(workOf(kNoiseOp, kHeadLine, 10 * kMB, 0, 4, kInner));
+    QCOMPARE(found(noisy, 1).modules, std::size_t{0});
     // Those of the model itself.
     QCOMPARE(found({workOf(kMmOp, kHeadLine, 400 * kMB, 0, 3, kTop)}, 1).module, std::string());
   }

@@ -58,6 +58,14 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("trained_in_turn"), {})
         self.assertEqual(self.signs("two_optimizers"), {})
 
+    def test_an_optimizer_without_foreach(self):
+        """The first one that steps; of PyTorch's own nothing is said."""
+        facts = self.watched("own_optimizer").described()
+        self.assertEqual(facts["optimizer"], "Signs, LBFGS")
+        self.assertIn("optimizer_own\t\tSigns\t0.0000", facts["signs"])
+        self.assertFalse([each for each in self.watched("lbfgs").described().get("signs", ())
+                          if each.startswith("optimizer_own")])
+
     def test_gradients_that_are_dropped(self):
         self.assertEqual(self.signs("critic_first"), {"dropped_gradients": ("GENERATOR", "Sequential", "0.4842")})
         self.assertEqual(self.signs("encoder_and_head"), {})

@@ -62,6 +62,8 @@ class WhoseLoader(unittest.TestCase):
     def test_each_of_those_that_a_step_takes(self):
         second = Loader(Unequal())
         self.train(self.training, second)
+        self.check(second, others=[self.training])  # it may be what an evaluation broke off with
+        self.train(self.training, second)
         self.check(self.training, second)
 
     def test_not_one_that_was_evaluated_before(self):
@@ -73,6 +75,15 @@ class WhoseLoader(unittest.TestCase):
         self.validate(ends=False)
         self.train(self.training)
         self.check(self.training, others=[self.validation])
+
+    def test_not_one_of_which_a_batch_was_only_looked_at(self):
+        """As an example for a log, or the batch with which `for` is left."""
+        for _ in range(2):
+            self.train(self.training)
+            self.validate(ends=False)
+            self.fetch(self.validation)
+            self.train(self.training)
+            self.check(self.training, others=[self.validation])
 
     def test_one_whose_batch_the_model_saw_before_it_was_trained_on_it(self):
         self.fetch(self.training)
@@ -96,6 +107,8 @@ class WhoseLoader(unittest.TestCase):
         loader = Loader([1, 2], [[0], [1]])
         self.train(loader)
         self.check(loader, others=[Loader(loader._dataset)])
+        self.train(Loader([1, 2], [[1], [0]]))  # only the newest is kept
+        self.check(others=[loader])
 
     def test_repeats_where_the_batches_ended_or_an_iterator_follows_another(self):
         second = Loader(Unequal())

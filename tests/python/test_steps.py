@@ -373,6 +373,17 @@ class ModelThatIsNotTrained(unittest.TestCase):
                 loop.rule.evaluated(trained=True)
         self.assertEqual(loop.log.calls[4:], ["note begin", "begin 3"])
 
+    def test_begins_a_step_whose_batch_was_fetched_before_an_evaluation(self):
+        loop = Loop()
+        for number in range(9):
+            loop.rule.fetched(8, number > 0, "training")
+            if number % 3 == 2:
+                loop.rule.fetched(8, False, "validation")
+                loop.rule.evaluated(trained=True)
+            loop.rule.evaluated(trained=False)
+            self.assertEqual(loop.rule.feeds, number > 1 and number % 3 != 2)
+            loop.do("forward backward step:sgd")
+
     def test_an_evaluation_without_a_loader_hides_it_for_one_step_only(self):
         loop = Loop()
         for number in range(6):

@@ -59,6 +59,8 @@ class TestTensorBudget : public QObject {
     QCOMPARE(optimizerValues("AdamW"), 2u);
     QCOMPARE(optimizerValues("RMSprop"), 1u);
     QCOMPARE(optimizerValues("SGD"), 0u);
+    QCOMPARE(optimizerValues("RMSprop, SGD"), 1u);  // of a script with two
+    QCOMPARE(optimizerValues("SGD, AdamW"), 2u);
   }
 
   /// Against arithmetic in 128 bits, with sizes up to the largest of their types.

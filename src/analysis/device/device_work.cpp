@@ -40,6 +40,14 @@ bool sorts(std::string_view op) {
   return false;
 }
 
+bool isRandom(std::string_view op) {
+  constexpr std::array<std::string_view, 7> kWords = {
+      "rand", "normal", "bernoulli", "dropout", "uniform", "exponential", "poisson"};
+  return std::any_of(kWords.begin(), kWords.end(), [op](std::string_view word) {
+    return op.find(word) != std::string_view::npos;
+  });
+}
+
 Times timesOf(const events::OpWork& work, std::string_view op, const Rates& rates) {
   const bool sorting = sorts(op);
   Times times{};
@@ -154,6 +162,7 @@ RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
   constexpr std::string_view kBelow = ".parametrizations.", kWeightNorm = "_weight_norm";
   struct Owner {
     Times times{};
+    bool isRandom = false;    // then each time gives other weights
     std::uint32_t calls = 0;  // of the op that is called least often in forward: once each time
     double largest = 0;
     CallSiteParts site;
@@ -164,12 +173,15 @@ RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
     const std::string op(shortOp(store.name(each.op())));
     const Times times = timesOf(each, op, ratesOf(store));
     add(all, times);
+    // What backward computes again, as under activation checkpointing, is no module's own call.
+    if (each.backward() == 0 && each.phase() == events::Phase::Backward) continue;
     std::string module = store.modulePath(each.module_id());
     const std::size_t at = ('.' + module).find(kBelow);
     if (at == std::string::npos && !op.starts_with(kWeightNorm)) continue;
     if (at != std::string::npos) module.resize(at > 0 ? at - 1 : 0);
     Owner& owner = owners[module];
     add(owner.times, times);
+    owner.isRandom = owner.isRandom || isRandom(op);
     if (each.backward() != 0) continue;
     owner.calls = owner.calls == 0 ? each.calls() : std::min(owner.calls, each.calls());
     const double largest = *std::max_element(times.begin(), times.end());
@@ -180,7 +192,7 @@ RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
   RepeatedWeights result;
   double most = 0;
   for (auto& [module, owner] : owners) {
-    if (owner.calls <= std::max(calls, 1U)) continue;
+    if (owner.calls <= std::max(calls, 1U) || owner.isRandom) continue;
     const double repeated = 1 - static_cast<double>(std::max(calls, 1U)) / owner.calls;
     for (std::size_t i = 0; i < again.size(); ++i) again[i] += repeated * owner.times[i];
     ++result.modules;

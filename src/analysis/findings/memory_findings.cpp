@@ -409,7 +409,9 @@ void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding&
                                      });
   if (most == account.rows.end() || most->region == Region::Step) return;
   const std::int64_t change = most->of(counter).change;
-  if (change <= 0 || 2 * change < account.change(counter)) return;
+  // What an evaluation allocates and a step then frees is more than what stays.
+  const std::int64_t all = account.change(counter);
+  if (change <= 0 || 2 * change < all || change > 2 * all) return;
   finding.evidence += "; " + formatBytes(static_cast<std::uint64_t>(change)) +
                       " of it came outside of the steps: " + most->text();
 }

@@ -539,19 +539,21 @@ void findRepeatedWeights(const CheckedSteps& steps, Findings& findings) {
   finding->title = "Repeated weights: " + std::to_string(found.times) +
                    " times a step the weights of " + found.module +
                    " are computed from the same parameters";
-  finding->evidence =
-      "by the sizes of its ops in step " + std::to_string(step) + " all times but the first take " +
-      shareText(found) +
-      " of the device's work, backward included; each keeps its result for backward";
+  finding->evidence = "by the sizes of its ops in step " + std::to_string(step) +
+                      " all times but the first take " + shareText(found) +
+                      " of the device's work, backward included";
   if (found.modules > 1) {
     finding->evidence += "; so it is with " + std::to_string(found.modules) + " modules in all";
   }
-  addOfSign(steps, std::move(*finding),
-            "the weights that are used here are computed once where the model is called in a with "
-            "torch.nn.utils.parametrize.cached(): block; end the block before optimizer.step(). "
-            "The older torch.nn.utils.weight_norm has no such cache: take "
-            "torch.nn.utils.parametrizations.weight_norm",
-            findings);
+  addOfSign(
+      steps, std::move(*finding),
+      "the weights that are used here are computed once where the model is called in a with "
+      "torch.nn.utils.parametrize.cached(): block; end the block before optimizer.step(), "
+      "and let nothing under torch.no_grad(), such as a reentrant checkpoint, be the first to "
+      "use them in it: they have no gradients then. The older torch.nn.utils.weight_norm has no "
+      "such cache: take "
+      "torch.nn.utils.parametrizations.weight_norm",
+      findings);
 }
 
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {

@@ -46,6 +46,7 @@ class Feeding:
                 self._calls = _Calls.NONE  # the evaluation is over
         elif self._calls or not trains and self.knows_source:
             self._calls = _Calls.EVALUATE
+            self._has_evaluated = self._has_evaluated or not trains and self.knows_source
 
     def called(self, trained: bool) -> None:
         """A model is called without gradients; `trained`: an optimizer has some of its parameters."""

@@ -22,6 +22,8 @@ def surround(function, enter, leave=None, arguments=("self",), unless=None, resu
     of one of its variables, it calls `leave(entered, value)`: None where the variable has got no value.
     Returns why it cannot be done, else "".
     """
+    if not hasattr(function, "__code__"):  # the script has put something else in its place
+        return f"{function!r} is no function in Python"
     lacking = [name for name in arguments if name not in _parameters(function)]
     if lacking:  # another version of PyTorch: the call would fail in the user's program
         return f"{function.__module__}.{function.__qualname__} has no parameter {', '.join(lacking)}"

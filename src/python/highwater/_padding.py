@@ -114,42 +114,50 @@ class RaggedRows:
         self._torch, self._note = torch, note
         self._looks, self._batches = 0, 0
         self._rows, self._used, self._padded = 0, 0, 0  # sums over the batches that the model was called with
-        self._found = None  # the longest row, the number of rows, and the sum of their lengths
-        self._line = ""
+        # Of what was padded since the last call of the model, by the longest row: the rows, the sum of their lengths, where.
+        self._found: dict[int, tuple] = {}
 
     @property
     def looks(self) -> bool:
         return self._batches < _MOST_RAGGED_LOOKS and self._looks < _LOOKS
 
     def padded(self, sequences, line) -> None:
-        """Rows are about to be padded; `line()` is where. Of several calls for a batch the one with the longest counts."""
-        if type(sequences) not in (list, tuple) or not all(isinstance(each, self._torch.Tensor) for each in sequences):
-            return
-        lengths = [each.shape[0] for each in sequences if each.ndim]
-        if len(lengths) > 1 and max(lengths) >= _LEAST_COLUMNS and (self._found is None or max(lengths) > self._found[0]):
-            self._found = max(lengths), len(lengths), sum(lengths)
-            self._line = self._line or line()
+        """Rows are about to be padded; `line()` is where."""
+        try:
+            if type(sequences) not in (list, tuple) or not all(type(each) is self._torch.Tensor for each in sequences):
+                return
+            lengths = [each.shape[0] for each in sequences if each.ndim]
+            if len(lengths) > 1 and max(lengths) >= _LEAST_COLUMNS:
+                self._found[max(lengths)] = len(lengths), sum(lengths), line()
+        except Exception:  # nothing is said then
+            self._batches = _MOST_RAGGED_LOOKS
 
     def packed(self) -> None:
         """The script packs padded rows, so that the model does not compute what was added."""
         self._batches = _MOST_RAGGED_LOOKS
 
+    def evaluates(self) -> None:
+        """What was padded was for an evaluation."""
+        self._found.clear()
+
     def computed(self, length: int) -> None:
         """The model is called with rows of this length: those that were padded, or without their last or first position."""
-        if self._found is None or not self.looks:
+        if not self._found or not self.looks:
             return
-        (longest, rows, used), self._found = self._found, None
+        longest = next((each for each in (length, length + 1) if each in self._found), 0)
+        rows, used, line = self._found.get(longest, (0, 0, ""))
+        self._found.clear()
         self._batches += 1
-        if not 0.9 * longest <= length <= longest + 1:
+        if not rows:
             return
         self._looks += 1
         self._rows += rows
         self._used += used
         self._padded += rows * longest
         share = 1 - self._used / self._padded
-        if self._looks == _LOOKS and share >= _LEAST_RAGGED_SHARE and self._line:
-            self._note(self._line, f"rows of {self._used / self._rows:.0f} on average are padded to "
-                                   f"{self._padded / self._rows:.0f} (means of {_LOOKS} batches)", share)
+        if self._looks == _LOOKS and share >= _LEAST_RAGGED_SHARE and line:
+            self._note(line, f"rows of {self._used / self._rows:.0f} on average are padded to "
+                             f"{self._padded / self._rows:.0f} (means of {_LOOKS} batches)", share)
 
 
 def _line_that_pads(iterator) -> str:

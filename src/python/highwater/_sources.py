@@ -22,25 +22,27 @@ class _Objects:
 class Sources:
     """What the thread that trains fetches its batches from.
 
-    A source is the training's where a model is trained before anything else is fetched than what the step takes. It is
-    known by its sampler, and by its data set where a loader is made anew for each epoch and no evaluation takes that
-    data.
+    A source is the training's where a model is trained after its batch, and before another one's; or where it is fetched
+    beside that for two steps in a row, as of zip(labelled, unlabelled). It is known by its sampler, and by its data set
+    where a loader is made anew for each epoch and no evaluation takes that data.
     """
 
     def __init__(self):
         self._samplers, self._datasets, self._evaluated = _Objects(), _Objects(), _Objects()
         self._fetched: list[tuple] = []  # sampler and data set, weakly, of what was fetched since a model was trained
+        self._beside: list = []  # the samplers, weakly, of what was fetched before the last step beside its last batch
+        self._unlisted = None  # a sampler of the training that has no weak references: the last one
         self._has_evaluated = False  # a model that is trained, on what was fetched
         self._iterators: dict[int, weakref.ref] = {}  # the last one of each sampler
         self.repeats = False  # the training has fetched the whole of a source, or begun with it anew
 
     def __contains__(self, sampler) -> bool:
-        return sampler in self._samplers
+        return sampler is not None and (sampler in self._samplers or sampler is self._unlisted)
 
     def train_with(self, iterator) -> bool:
         """Whether the iterator, or a loader, is of the training."""
         sampler, dataset = _parts(iterator)
-        return sampler in self._samplers or dataset in self._datasets and dataset not in self._evaluated
+        return sampler in self or dataset in self._datasets and dataset not in self._evaluated
 
     def begins(self, iterator) -> None:
         """A batch is about to be fetched, from another iterator than the last one."""
@@ -54,8 +56,8 @@ class Sources:
         if self._has_evaluated:
             self._forget()
         sampler, dataset = _parts(iterator)
-        if not any(each() is sampler for each, _ in self._fetched):
-            self._fetched.append((_weakly(sampler, lambda: sampler), _weakly(dataset, _nothing)))
+        self._fetched = [each for each in self._fetched if each[0]() is not sampler]
+        self._fetched.append((_weakly(sampler, lambda: sampler), _weakly(dataset, _nothing)))
 
     def ended(self, iterator) -> None:
         """There was no batch left."""
@@ -68,10 +70,21 @@ class Sources:
     def trained(self) -> None:
         """A model is called in training."""
         self._has_evaluated = False
-        for sampler, dataset in self._fetched:
-            self._samplers.add(sampler)
+        if not self._fetched:
+            return
+        *others, last = self._fetched
+        again = [each for each in others if any(each[0]() is before() for before in self._beside)]
+        for sampler, dataset in (*again, last):
+            self._add(sampler)
             self._datasets.add(dataset)
-        self._fetched.clear()
+        self._beside = [sampler for sampler, _ in others]
+        self._fetched = []
+
+    def _add(self, sampler) -> None:
+        if isinstance(sampler, weakref.ref):
+            self._samplers.add(sampler)
+        else:
+            self._unlisted = sampler()
 
     def evaluated(self) -> None:
         """A model that is trained is called without training it. It may be on a batch that the step takes next, as for
@@ -88,8 +101,8 @@ class Sources:
 
 def _parts(iterator) -> tuple:
     """The sampler and the data set of a loader or of an iterator over it."""
-    dataset = getattr(iterator, "_dataset", None)
-    return getattr(iterator, "_index_sampler", None), getattr(iterator, "dataset", None) if dataset is None else dataset
+    members = getattr(iterator, "__dict__", {})  # a loader's class may answer for what it has not
+    return getattr(iterator, "_index_sampler", None), members.get("_dataset", members.get("dataset"))
 
 
 def _nothing() -> None:

@@ -239,6 +239,7 @@ class Training(StepListener):
             if looks and root.is_frozen(module) and not self._names.shares_label(root):
                 self.note_sign("frozen_model", line_of_user(), root.label.decode())
             return _FORWARD
+        self._ragged_rows.evaluates()
         if not self._evaluation_is_open:
             self._evaluation_is_open = True
             if (trained and "evaluation_gradients" not in self._signs and self.torch.is_grad_enabled()
@@ -250,6 +251,8 @@ class Training(StepListener):
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
         function that trained."""
+        if root.last_trained == self.step and root.trained[1]:
+            return True
         key = tuple((id(each), len(each.param_groups), id(next(iter(each.param_groups[0]["params"]), None)))
                     for each in self._optimizers if each.param_groups)
         if root.trained[0] != key:
@@ -320,8 +323,10 @@ class Training(StepListener):
 
     def enter_pad_sequence(self, sequences) -> None:
         """Rows of different lengths are made a batch, by the script or by what collates for its loader."""
-        if self._ragged_rows.looks and self._is_training_thread() and not self._evaluation_is_open:
-            self._ragged_rows.padded(sequences, line_of_user)
+        if (self._ragged_rows.looks and self._is_training_thread() and not self._evaluation_is_open
+                and not self._is_faking()):
+            with self._plain_tensors():
+                self._ragged_rows.padded(sequences, line_of_user)
 
     def enter_pack_sequence(self) -> None:
         """Padded rows are packed."""
@@ -352,7 +357,7 @@ class Training(StepListener):
                                      "device_data": self._holds_device_tensors(getattr(iterator, "_dataset", None))}
             self._takes_rows = self._takes_rows_of_tensors(iterator)
             self._gets_batches = hasattr(type(self._whole(getattr(iterator, "_dataset", None))), "__getitems__")
-        return mine
+        return iterator if mine else None
 
     def _holds_device_tensors(self, dataset) -> bool:
         """Whether a data set keeps its rows on MPS, in a tensor that is a member or, as a TensorDataset, in several.
@@ -414,14 +419,14 @@ class Training(StepListener):
         self.probe.begin_phase(phase)
         return mine
 
-    def leave_fetch(self, mine: bool) -> None:
+    def leave_fetch(self, mine) -> None:
         self.probe.end_phase()
         if mine:
             self._fetches -= 1
 
-    def leave_next(self, mine: bool, batch) -> None:
-        self.leave_fetch(mine)
-        iterator = self._settings_of() if mine else None
+    def leave_next(self, iterator, batch) -> None:
+        """`iterator`: what enter_fetch() returned."""
+        self.leave_fetch(iterator is not None)
         if iterator is None:
             return
         if batch is None:
@@ -519,7 +524,7 @@ class Training(StepListener):
         """How the first optimizer updates its parameters."""
         groups = optimizer.param_groups
         tensors = sum(len(group["params"]) for group in groups)
-        if not any("foreach" in group for group in groups):
+        if not any("foreach" in group for group in groups) and not type(optimizer).__module__.startswith("torch."):
             self.note_sign("optimizer_own", "", type(optimizer).__name__)
             return
         if any(group.get("foreach") or group.get("fused") for group in groups):
