@@ -97,6 +97,8 @@ void LiveStore::apply(const Message& message) {
           if (!run_) {
             knobs_ = value.knobs;
             probeLevel_ = value.probeLevel;
+          } else if (value.ownScript) {
+            knobs_.memoryFraction = value.knobs.memoryFraction;  // which no event tells of
           }
           run_ = value;
           if (run_->stepsAre != StepsAre::kIterations) addIterations(run_->firstStep);

@@ -197,8 +197,11 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, b
     line += ". " + (largest ? "Largest safe batch" + length + ": " + std::to_string(*largest)
                             : "No batch is certain to be safe" + length);
     if (largest == tuned->mostBatch) line += ", the most that the run allows";
+    const double high = tuned->model.limits().highWatermarkRatio;
     line += " (in a fresh process; limit " + formatBytes(limit) + ", " +
-            formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)";
+            (high > 0 && high < 1 - tuning::kDefaultReserve
+                 ? "the high watermark)"
+                 : formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)");
   }
   if (grows) {
     line +=

@@ -276,6 +276,10 @@ Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
   input.observations = observationsOf(store);
   input.traces = tracesOf(store);
   if (store.hello()) input.limits = store.hello()->limits;
+  // torch.mps.set_per_process_memory_fraction() sets the high watermark.
+  if (const double fraction = store.knobs().memoryFraction; fraction > 0) {
+    input.limits.highWatermarkRatio = fraction;
+  }
   if (store.run()) {
     input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
     input.bounds.maxBatch = store.run()->maxBatchSize;

@@ -290,6 +290,25 @@ print(before)
 """
 
 
+LIMITED = """
+import torch
+torch.mps.set_per_process_memory_fraction({first})
+model = torch.nn.Linear(64, 64).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(12):
+    if step == 6:
+        torch.mps.set_per_process_memory_fraction({later})
+    loss = model(torch.ones(8, 64, device="mps")).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+try:
+    torch.mps.set_per_process_memory_fraction(7.0)
+except ValueError:
+    print(int(torch.mps.recommended_max_memory() * {later}))
+"""
+
+
 @unittest.skipUnless(sys.platform == "linux", "the simulated device is for Linux")
 class OnTheSimulatedDevice(Recording):
     """Trainers of libraries, whose waits are known: same losses to the bit, same output, same exit code."""
@@ -324,6 +343,16 @@ class OnTheSimulatedDevice(Recording):
         self.assertGreaterEqual(peaks["evaluations"], before + 2**25)
         self.assertLess(peaks["evaluations"], before + 2**25 + 2**20)
         self.assertLess(peaks["steps"], before + 2**20)
+
+    def test_the_limit_that_a_script_sets_itself(self):
+        """Before its training, or in it; what PyTorch refuses is none."""
+        for first, later in (("0.02", "0.02"), ("0.5", "0.02")):
+            text = LIMITED.format(first=first, later=later)
+            done = self.record([PYTHON, self.write("train.py", text)], ["--device", "sim", "--force"])
+            self.assertEqual((done.code, done.steps), (0, 12), done.err)
+            said = subprocess.run([PROGRAM, "report", self.path], env=environment(COLUMNS="400"), capture_output=True,
+                                  text=True, timeout=LIMIT, check=True).stdout
+            self.assertIn(f"limit {int(done.out) / 2**20:.1f} MiB, the high watermark)", said)
 
     @installed("lightning")
     def test_lightning(self):

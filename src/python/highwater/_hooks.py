@@ -66,6 +66,7 @@ class Hooks:
         self._training = None
         self._problem = ""  # why the training is not watched
         self._derivatives = 0
+        self._memory_fraction = 0.0  # that the script has set; 0: none
 
     def watch_for_training(self) -> None:
         """Sets the hooks that find out whether this process trains."""
@@ -73,6 +74,9 @@ class Hooks:
                                            register_optimizer_step_pre_hook)
         compiling = self._torch.compiler.is_compiling
         self._report(surround(Optimizer.__init__, self._guard(self._optimizer_built)))
+        if hasattr(self._torch, "mps"):
+            self._report(surround(self._torch.mps.set_per_process_memory_fraction, self._guard(self._set_memory_fraction),
+                                  arguments=("fraction",)))
         self._report(surround(self._torch.autograd._engine_run_backward, self._guard(self._enter_backward),
                               self._leave_backward, ("t_outputs", "args", "kwargs"), compiling))
         # Both are set before any optimizer steps: PyTorch cannot add a hook while it calls them.
@@ -80,6 +84,13 @@ class Hooks:
         register_optimizer_step_post_hook(self._guard(self._after_step))
         os.register_at_fork(after_in_child=self._forked)
         atexit.register(self._guard(self._note_error))
+
+    def _set_memory_fraction(self, fraction) -> None:
+        """The script limits the memory that it may allocate; PyTorch checks the value next."""
+        if isinstance(fraction, float) and 0 <= fraction <= 2:
+            self._memory_fraction = fraction
+            if self._training is not None:
+                self._training.describe(memory_fraction=fraction)
 
     def _note_error(self) -> None:
         """A program may fail before it trains: what it moves to the device may have a dtype that MPS lacks."""
@@ -173,7 +184,8 @@ class Hooks:
         self._watch_cells(training)
         atexit.register(self._end, training)
         _surround_ends()
-        training.describe(script=script_path(), torch=self._torch.__version__, python=sys.version.split()[0])
+        training.describe(script=script_path(), torch=self._torch.__version__, python=sys.version.split()[0],
+                          memory_fraction=self._memory_fraction)
 
     def _watch_cells(self, training) -> None:
         """In a notebook a step ends with its cell at the latest, not when the user runs the next one."""

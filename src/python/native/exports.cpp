@@ -327,7 +327,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  std::uint64_t parameters, std::uint64_t batch, std::uint64_t length, int steps_are,
                  std::uint64_t first_step, int loader_workers, bool persistent_workers,
                  bool device_data, std::uint64_t open_batch, std::uint64_t open_length,
-                 bool open_in_optimizer, const char* signs) {
+                 bool open_in_optimizer, double memory_fraction, const char* signs) {
   withProbe(running, [&](ScriptProbe& probe) {
     RunDescription run;
     run.model = model;
@@ -336,6 +336,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
     run.parameters = parameters;
     run.knobs.batchSize = clamped(batch);
     run.knobs.sequenceLength = clamped(length);
+    run.knobs.memoryFraction = memory_fraction;
     run.stepsAre = static_cast<StepsAre>(steps_are);
     run.firstStep = clamped(first_step);
     if (loader_workers >= 0) {

@@ -58,7 +58,8 @@ HIGHWATER_EXPORT void hw_describe(const char* model, const char* optimizer, cons
                                   std::uint64_t length, int steps_are, std::uint64_t first_step,
                                   int loader_workers, bool persistent_workers, bool device_data,
                                   std::uint64_t open_batch, std::uint64_t open_length,
-                                  bool open_in_optimizer, const char* signs);
+                                  bool open_in_optimizer, double memory_fraction,
+                                  const char* signs);
 HIGHWATER_EXPORT void hw_mark(const char* text);
 /// Offers a knob: see ScriptKnob. `choices` are lines. Returns why it cannot be shown, else "";
 /// valid until the next call.

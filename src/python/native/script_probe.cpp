@@ -225,7 +225,10 @@ void ScriptProbe::forgetKept() {
 
 void ScriptProbe::describe(RunDescription run) {
   // The sizes are those of step 1.
-  if (described_ && described_->knobs.batchSize > 0) run.knobs = described_->knobs;
+  if (described_ && described_->knobs.batchSize > 0) {
+    run.knobs.batchSize = described_->knobs.batchSize;
+    run.knobs.sequenceLength = described_->knobs.sequenceLength;
+  }
   run_ = std::move(run);
   // Where nothing trains, a step must not come before the message that it is an iteration.
   if (described_ || run_.stepsAre == StepsAre::kIterations) sendDescription();
