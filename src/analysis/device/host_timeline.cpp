@@ -7,7 +7,6 @@
 #include "analysis/named_phases.h"
 #include "analysis/run_summary.h"
 #include "analysis/statistics.h"
-#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {

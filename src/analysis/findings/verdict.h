@@ -7,6 +7,7 @@
 namespace highwater::analysis {
 
 struct CheckedSteps;
+class LiveStore;
 
 /// What limits the speed of a training.
 enum class Bottleneck : std::uint8_t {
