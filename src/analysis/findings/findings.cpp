@@ -367,8 +367,6 @@ constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
 
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;
-/// The share of a step, 0 to 1, that the upper bound of a gain within the noise must reach.
-constexpr double kSurelyLittle = 0.02;
 
 void addGainOfAll(const GainAccount& gains, Findings& findings) {
   findings.gainOfAllMs = gains.ofAll();
@@ -401,15 +399,10 @@ void settleOutOfMemory(std::vector<Finding>& found) {
   std::erase_if(found, [](const Finding& each) { return each.kind == FindingKind::NearLimit; });
 }
 
-/// A value that is read at times, as the advice says, is no problem; nor is a wait that surely
-/// costs next to nothing, as it does where the device is always behind.
-void dropHarmlessWaits(double meanStepMs, std::vector<Finding>& found) {
-  std::erase_if(found, [=](const Finding& each) {
-    const double leastMs = kLeastRareShare * meanStepMs;
-    const bool isSurelyLittle = each.kind == FindingKind::SyncPoint && each.gainMs &&
-                                each.gainMs->high < kSurelyLittle * meanStepMs;
-    if (each.withinNoise && (each.rare || isSurelyLittle)) return true;
-    if (!each.rare) return false;
+/// A value that is read at times, as the advice says, is no problem.
+void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
+  std::erase_if(found, [leastMs = kLeastRareShare * meanStepMs](const Finding& each) {
+    if (!each.rare || each.withinNoise) return each.rare;
     // Of a single wait in the whole run nothing tells what it gains.
     return each.gainMs ? each.gainMs->estimate < leastMs : each.count == 1;
   });
@@ -506,7 +499,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   findings.verdict = verdictOn(steps());
   co_await NextTurn{};
   co_await gains.settle(findings);
-  dropHarmlessWaits(meanMs, findings.found);
+  dropRareReads(meanMs, findings.found);
   addGainOfAll(gains, findings);
   addCostOfWaits(medianMs, findings);
   settleOutOfMemory(findings.found);
