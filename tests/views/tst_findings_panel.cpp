@@ -65,6 +65,22 @@ class TestFindingsPanel : public QObject {
     QVERIFY(card.asText().contains(QStringLiteral("model.cpp:22")));
   }
 
+  /// Else a name that is longer than the panel would be cut, and all lines with it.
+  void aLongNameIsPartedAfterItsDots() {
+    Finding finding;
+    finding.kind = FindingKind::NearLimit;
+    finding.title = "a title";
+    finding.advice = "take it";
+    FindingCard card;
+    card.showFinding(finding);
+    const int least = card.minimumSizeHint().width();
+    finding.advice = "take torch.nn.utils.parametrizations.weight_norm";
+    card.showFinding(finding);
+    QVERIFY2(card.minimumSizeHint().width() < least + 100,
+             qPrintable(QString::number(card.minimumSizeHint().width() - least)));
+    QVERIFY(card.asText().contains(QStringLiteral("torch.nn.utils.parametrizations.weight_norm")));
+  }
+
   void theVerdictComesFirst() {
     FindingsPanel panel;
     const auto* verdict = panel.findChild<QLabel*>(QStringLiteral("verdict"));

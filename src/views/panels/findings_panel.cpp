@@ -90,10 +90,14 @@ qsizetype detailsFrom(const QString& evidence) {
   return -1;
 }
 
-constexpr QChar kNoBreakSpace(0x00A0), kWordJoiner(0x2060);
+constexpr QChar kNoBreakSpace(0x00A0), kWordJoiner(0x2060), kZeroWidthSpace(0x200B);
 
-/// The text without line breaks between a number and its unit, and within `model.cpp:22`.
+/// The text without line breaks between a number and its unit, and within `model.cpp:22`; and with
+/// such after the dots of a name that is longer than the panel may be wide.
 QString unbroken(QString text) {
+  static const QRegularExpression dotOfLongName(
+      QStringLiteral("(?<=\\.)(?=\\w)(?:(?<=\\S{25})|(?=\\S{12}))"));
+  text.replace(dotOfLongName, kZeroWidthSpace);
   static const QRegularExpression unit(
       QStringLiteral("(?<=\\d) (?=(?:%|[KMGT]i?B|B|[mµn]?s|s|min|h)(?!\\w))"));
   static const QRegularExpression line(QStringLiteral("(?<=\\w:)(?=\\d)"));
@@ -101,7 +105,7 @@ QString unbroken(QString text) {
 }
 
 QString breakable(QString text) {
-  return text.replace(kNoBreakSpace, QLatin1Char(' ')).remove(kWordJoiner);
+  return text.replace(kNoBreakSpace, QLatin1Char(' ')).remove(kWordJoiner).remove(kZeroWidthSpace);
 }
 
 void setWrapped(QLabel* label, const QString& text) {
