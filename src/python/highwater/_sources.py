@@ -30,6 +30,7 @@ class Sources:
     def __init__(self):
         self._samplers, self._datasets, self._evaluated = _Objects(), _Objects(), _Objects()
         self._fetched: list[tuple] = []  # sampler and data set, weakly, of what was fetched since a model was trained
+        self._last: tuple = ()  # of these the newest, which also stays when they are cleared
         self._beside: list = []  # the samplers, weakly, of what was fetched before the last step beside its last batch
         self._unlisted = None  # a sampler of the training that has no weak references: the last one
         self._has_evaluated = False  # a model that is trained, on what was fetched
@@ -56,8 +57,12 @@ class Sources:
         if self._has_evaluated:
             self._forget()
         sampler, dataset = _parts(iterator)
+        if not self._fetched and self._last and sampler is not None and self._last[0]() is sampler:
+            self._fetched.append(self._last)
+            return
         self._fetched = [each for each in self._fetched if each[0]() is not sampler]
-        self._fetched.append((_weakly(sampler, lambda: sampler), _weakly(dataset, _nothing)))
+        self._last = _weakly(sampler, lambda: sampler), _weakly(dataset, _nothing)
+        self._fetched.append(self._last)
 
     def ended(self, iterator) -> None:
         """There was no batch left."""

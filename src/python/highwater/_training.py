@@ -67,6 +67,7 @@ class Training(StepListener):
         self._optimizers = optimizers
         self._attach = attach
         self._note_broken = note_broken
+        self._built = 0  # optimizers
         self._optimizer_names: dict[str, None] = {}  # of the classes, in the order in which they were built
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
@@ -251,8 +252,11 @@ class Training(StepListener):
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
         function that trained."""
-        if root.last_trained == self.step and root.trained[1]:
+        step, optimizers = self.step, (len(self._optimizers), self._built)
+        if root.trained[1] and root.optimizers == optimizers:  # called in each step: nothing has been built or is gone
+            root.last_trained = step
             return True
+        root.optimizers = optimizers
         key = tuple((id(each), len(each.param_groups), id(next(iter(each.param_groups[0]["params"]), None)))
                     for each in self._optimizers if each.param_groups)
         if root.trained[0] != key:
@@ -260,8 +264,8 @@ class Training(StepListener):
                     for parameter in group["params"]}
             root.trained = key, any(id(parameter) in used for parameter in module.parameters())
         if root.trained[1]:
-            root.last_trained = self.step
-        return root.last_trained >= 0 and self.step - root.last_trained <= _TRAINED_FOR
+            root.last_trained = step
+        return root.last_trained >= 0 and step - root.last_trained <= _TRAINED_FOR
 
     def _end_evaluation(self) -> None:
         if self._evaluation_is_open and self._is_training_thread():
@@ -475,6 +479,7 @@ class Training(StepListener):
     # Optimizers
 
     def optimizer_built(self, optimizer) -> None:
+        self._built += 1
         self._optimizer_names.setdefault(type(optimizer).__name__)
         self.describe(optimizer=", ".join(self._optimizer_names))
 
