@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 
 # Models that are not trained were called before so many steps in a row: they are before the next one too.
-FED_STEPS = 2
+_FED_STEPS = 2
 
 
 class _Calls(enum.IntEnum):
@@ -55,7 +55,7 @@ class Feeding:
             self._calls = _Calls.EVALUATE
             return
         if not self._calls:
-            self._calls = _Calls.FEED if self._steps >= FED_STEPS else _Calls.MAY_FEED
+            self._calls = _Calls.FEED if self._steps >= _FED_STEPS else _Calls.MAY_FEED
             self._number = 0
         self._number += 1
         if self.feeds and self._number > self._most:

@@ -22,9 +22,9 @@ class Root:
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
-        self.trained: tuple = (), False  # by what the optimizers have, whether any of that is its own
-        self.optimizers = 0, 0  # how many were alive, and had been built, when that was found out
-        self.last_trained = -1  # the step in which one was
+        self.optimizers: tuple = ()  # those that were alive when it was looked whether one trains it
+        self.trained = False  # by one of them
+        self.last_trained = -1  # the step in which it was
         self.unchanged = -1, 0  # a parameter's version, and at how many calls in a row it was that
         self.channels: int | None = None  # see first_channels(); None: not known yet
 

@@ -67,7 +67,7 @@ class Training(StepListener):
         self._optimizers = optimizers
         self._attach = attach
         self._note_broken = note_broken
-        self._built = 0  # optimizers
+        self._built = 0  # optimizers, since the training is watched
         self._optimizer_names: dict[str, None] = {}  # of the classes, in the order in which they were built
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
@@ -252,20 +252,15 @@ class Training(StepListener):
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
         function that trained."""
-        step, optimizers = self.step, (len(self._optimizers), self._built)
-        if root.trained[1] and root.optimizers == optimizers:  # called in each step: nothing has been built or is gone
-            root.last_trained = step
-            return True
-        root.optimizers = optimizers
-        key = tuple((id(each), len(each.param_groups), id(next(iter(each.param_groups[0]["params"]), None)))
-                    for each in self._optimizers if each.param_groups)
-        if root.trained[0] != key:
+        optimizers = self._built, *((id(each), len(each.param_groups)) for each in self._optimizers)
+        if root.optimizers != optimizers:
+            root.optimizers = optimizers
             used = {id(parameter) for each in self._optimizers for group in each.param_groups
                     for parameter in group["params"]}
-            root.trained = key, any(id(parameter) in used for parameter in module.parameters())
-        if root.trained[1]:
-            root.last_trained = step
-        return root.last_trained >= 0 and step - root.last_trained <= _TRAINED_FOR
+            root.trained = any(id(parameter) in used for parameter in module.parameters())
+        if root.trained:
+            root.last_trained = self.step
+        return root.last_trained >= 0 and self.step - root.last_trained <= _TRAINED_FOR
 
     def _end_evaluation(self) -> None:
         if self._evaluation_is_open and self._is_training_thread():
@@ -286,9 +281,10 @@ class Training(StepListener):
         loader, evaluates = self._remembered
         if loader is not self._loader or evaluates is not self._evaluates:
             self._remembered = self._loader, self._evaluates
-            if self._evaluates or self._loader is None or self._loader in self._sources:
+            is_trainings = self._loader is None or self._loader in self._sources
+            if self._evaluates or is_trainings:
                 self.describe(**self._loader_settings)
-            if not self._evaluates and (self._loader is None or self._loader in self._sources):
+            if not self._evaluates and is_trainings:
                 self._note_loading()
 
     def _note_loading(self) -> None:
