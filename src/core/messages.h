@@ -170,7 +170,8 @@ inline constexpr std::string_view kKeptTensorsSign = "kept_tensors";
 inline constexpr std::string_view kGrowingGraphSign = "growing_graph";
 /// The script's optimizer updates its parameters in a few ops (foreach=True or fused=True).
 inline constexpr std::string_view kOptimizerAtOnceSign = "optimizer_at_once";
-/// The script's optimizer is none of PyTorch's that knows foreach; `text` is its class.
+/// The script's optimizer is not one of PyTorch's, and has no argument foreach; `text` is its
+/// class.
 inline constexpr std::string_view kOwnOptimizerSign = "optimizer_own";
 /// The script's optimizer has a parameter group for nearly each tensor: `text` says how many. It
 /// updates each group by ops of its own.

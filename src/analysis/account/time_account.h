@@ -128,7 +128,8 @@ struct TimeAccount {
                                       std::optional<TimeRange> range = std::nullopt);
 
 /// The name of a part for people: "forward", "after optimizer step" where it lies outside of
-/// phases, "calls of the model" in an evaluation, or the script's own word.
+/// phases, or the script's own word; in an evaluation "calls of the model", or of a script "the
+/// model and what is made of its results".
 [[nodiscard]] std::string partText(const LiveStore& store, const Part& part);
 
 }  // namespace highwater::analysis

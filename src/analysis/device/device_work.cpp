@@ -159,6 +159,7 @@ DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
 }
 
 RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
+  calls = std::max(calls, 1U);
   constexpr std::string_view kBelow = ".parametrizations.", kWeightNorm = "_weight_norm";
   struct Owner {
     Times times{};
@@ -192,8 +193,8 @@ RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {
   RepeatedWeights result;
   double most = 0;
   for (auto& [module, owner] : owners) {
-    if (owner.calls <= std::max(calls, 1U) || owner.isRandom) continue;
-    const double repeated = 1 - static_cast<double>(std::max(calls, 1U)) / owner.calls;
+    if (owner.calls <= calls || owner.isRandom) continue;
+    const double repeated = 1 - static_cast<double>(calls) / owner.calls;
     for (std::size_t i = 0; i < again.size(); ++i) again[i] += repeated * owner.times[i];
     ++result.modules;
     if (owner.largest < most) continue;

@@ -52,7 +52,8 @@ HIGHWATER_EXPORT void hw_note_step_end();
 HIGHWATER_EXPORT void hw_watch_thread();
 /// As ScriptProbe::describe(). `steps_are` is a number of StepsAre, `loader_workers` below 0 where
 /// there is no DataLoader. `signs` has a line for each CodeSign: its members in order, with tabs
-/// between.
+/// between. `memory_fraction` is that of torch.mps.set_per_process_memory_fraction(); 0: none is
+/// set.
 HIGHWATER_EXPORT void hw_describe(const char* model, const char* optimizer, const char* dtype,
                                   std::uint64_t parameters, std::uint64_t batch,
                                   std::uint64_t length, int steps_are, std::uint64_t first_step,

@@ -92,8 +92,8 @@ qsizetype detailsFrom(const QString& evidence) {
 
 constexpr QChar kNoBreakSpace(0x00A0), kWordJoiner(0x2060), kZeroWidthSpace(0x200B);
 
-/// The text without line breaks between a number and its unit, and within `model.cpp:22`; and with
-/// such after the dots of a name that is longer than the panel may be wide.
+/// The text, whose lines may not break between a number and its unit, nor within `model.cpp:22`,
+/// and may after the dots of a name that is longer than the panel can be wide.
 QString unbroken(QString text) {
   static const QRegularExpression dotOfLongName(
       QStringLiteral("(?<=\\.)(?=\\w)(?:(?<=\\S{25})|(?=\\S{12}))"));
