@@ -184,6 +184,12 @@ std::size_t LiveStore::noteCount() const {
       [](const events::Marker& marker) { return marker.kind() == events::MarkerKind::Note; }));
 }
 
+MemoryLimits LiveStore::limits() const {
+  MemoryLimits limits = hello_ ? hello_->limits : MemoryLimits();
+  if (knobs_.memoryFraction > 0) limits.highWatermarkRatio = knobs_.memoryFraction;
+  return limits;
+}
+
 std::string_view LiveStore::rateUnit() const {
   return ownScript() && run_->knobs.sequenceLength == 0 ? "samples/s" : "tokens/s";
 }

@@ -254,6 +254,13 @@ class LiveStore final : public MessageSink {
   /// The place of an event for people: phase and module, as in "forward, encoder.layers.1"; for a
   /// script its line before them, and the line of the library that it called.
   [[nodiscard]] std::string placeText(events::Phase phase, ModuleId module, CallSiteId site) const;
+  /// What the run tells of the script's code by this key of core/messages.h; nullptr where nothing.
+  [[nodiscard]] const CodeSign* sign(std::string_view what) const {
+    return run_ ? run_->sign(what) : nullptr;
+  }
+  /// The limits of the device's memory. The memory fraction, where one is set, is the high
+  /// watermark (MPSAllocator.mm, setHighWatermarkRatio). Zeros as long as they are unknown.
+  [[nodiscard]] MemoryLimits limits() const;
   /// Whether the user's own script trains; false as long as it is unknown.
   [[nodiscard]] bool ownScript() const { return run_ && run_->ownScript; }
   /// What steps().tokensPerS counts: "tokens/s", or "samples/s" for a script whose inputs have no

@@ -53,7 +53,7 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
                      {"driver_peak_kind", kind("sampled")},
                      {"recommended", knownBytes(s.recommendedBytes)}};
   if (store.hello()) {
-    const MemoryLimits& limits = store.hello()->limits;
+    const MemoryLimits limits = store.limits();
     memory["low_watermark_ratio"] = real(limits.lowWatermarkRatio);
     memory["high_watermark_ratio"] = real(limits.highWatermarkRatio);
     memory["system"] = knownBytes(limits.systemBytes);

@@ -275,11 +275,7 @@ Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
   ModelInput input;
   input.observations = observationsOf(store);
   input.traces = tracesOf(store);
-  if (store.hello()) input.limits = store.hello()->limits;
-  // torch.mps.set_per_process_memory_fraction() sets the high watermark.
-  if (const double fraction = store.knobs().memoryFraction; fraction > 0) {
-    input.limits.highWatermarkRatio = fraction;
-  }
+  input.limits = store.limits();
   if (store.run()) {
     input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
     input.bounds.maxBatch = store.run()->maxBatchSize;

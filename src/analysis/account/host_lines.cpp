@@ -17,7 +17,7 @@ namespace {
 class SampleWeights {
  public:
   explicit SampleWeights(const LiveStore& store) {
-    const CodeSign* sign = store.run() ? store.run()->sign(kFirstHostSamplesSign) : nullptr;
+    const CodeSign* sign = store.sign(kFirstHostSamplesSign);
     if (!sign) return;
     first_ = sign->share;
     std::uint32_t counted = 0;

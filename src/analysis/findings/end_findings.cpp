@@ -311,8 +311,7 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
            "them in bfloat16, or use an optimizer that keeps less (SGD, Adafactor)";
   }
   if (store.failedInEvaluation()) {
-    if (const CodeSign* sign =
-            store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr) {
+    if (const CodeSign* sign = store.sign(kEvaluationGradientsSign)) {
       return "evaluate under torch.no_grad(): the model is called with gradients at " + sign->line +
              ", so that each output or loss that is kept holds what its backward would need, also "
              "after .cpu(); and keep .item() or sums of what is needed";

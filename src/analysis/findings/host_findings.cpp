@@ -105,7 +105,7 @@ constexpr const char* kSamplerAdvice =
 
 /// Whether "sampler.py:24" lies in the sampler of the training's DataLoader.
 bool isInSampler(const LiveStore& store, const std::string& line) {
-  const CodeSign* code = store.run() ? store.run()->sign(kSamplerCodeSign) : nullptr;
+  const CodeSign* code = store.sign(kSamplerCodeSign);
   const std::size_t colon = line.rfind(':');
   if (!code || colon == std::string::npos) return false;
   const auto numberIn = [](std::string_view text) {
@@ -130,20 +130,19 @@ constexpr const char* kOptimizerAdvice =
 
 /// What to do about a slow step of the optimizer; empty where it updates all at once already.
 std::string optimizerAdvice(const LiveStore& store) {
-  const auto& run = store.run();
-  if (const CodeSign* own = run ? run->sign(kOwnOptimizerSign) : nullptr) {
+  if (const CodeSign* own = store.sign(kOwnOptimizerSign)) {
     return own->text +
            " has no argument foreach: where its step goes through the parameters one by one, "
            "update them all at once by torch._foreach_mul_() and the like, or take an optimizer "
            "of PyTorch with foreach=True. Then ";
   }
   // foreach and fused only join the tensors of one group.
-  if (const CodeSign* groups = run ? run->sign(kOptimizerGroupsSign) : nullptr) {
+  if (const CodeSign* groups = store.sign(kOptimizerGroupsSign)) {
     return "the optimizer has " + groups->text +
            ", and updates each group by itself: put parameters of the same settings into one "
            "group, then give foreach=True, or fused=True where it has that. Then ";
   }
-  return run && run->sign(kOptimizerAtOnceSign) ? "" : kOptimizerAdvice;
+  return store.sign(kOptimizerAtOnceSign) ? "" : kOptimizerAdvice;
 }
 
 /// Batch assembly and idle time of the steps that have a device span.
@@ -603,7 +602,7 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   double firstShare = 0;
   bool checks = false;
   // Before Python 3.13 a call into C may get the samples of what ran before it.
-  const CodeSign* lags = steps.store.run() ? steps.store.run()->sign(kSamplesLagSign) : nullptr;
+  const CodeSign* lags = steps.store.sign(kSamplesLagSign);
   const std::string lag = lags ? " or up to " + lags->text + " before it" : "";
   const std::vector<HostLine> lines = hostLines(steps.store, ranges);
   for (const HostLine& each : lines) {

@@ -76,14 +76,14 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "torch.randperm(n, device=x.device).split(batch_size)) without a DataLoader, or keep "
            "them on the CPU and move whole batches";
   }
-  if (store.run() && store.run()->sign(kTensorRowsSign)) {
+  if (store.sign(kTensorRowsSign)) {
     return "its data set is a TensorDataset, of which the DataLoader takes each row by itself, to "
            "stack them again: take whole batches, x[rows] with rows from "
            "torch.randperm(n).split(batch_size), or give the DataLoader batches of rows: "
            "sampler=BatchSampler(RandomSampler(data), batch_size, drop_last=...), "
            "batch_size=None. Workers do the same work, and send it";
   }
-  const bool getsBatches = store.run() && store.run()->sign(kWholeBatchesSign);
+  const bool getsBatches = store.sign(kWholeBatchesSign);
   const std::string wholeBatch =
       getsBatches ? "index tensors with all rows of a batch in its __getitems__ (x[rows])"
                   : "return a whole batch at once, by __getitems__(rows) of the data set or by "

@@ -557,7 +557,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
                   costText(loopMs);
   finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
                       " in it, and the device for the host in the rest";
-  const CodeSign* anomaly = steps.store.run() ? steps.store.run()->sign(kAnomalySign) : nullptr;
+  const CodeSign* anomaly = steps.store.sign(kAnomalySign);
   const bool isAnomalyDetection = phase == events::Phase::Backward && anomaly;
   if (isAnomalyDetection) nameAnomalyDetection(anomaly->line, aStep, finding);
   steps.gains.noteLoopWork(phase, std::max(loopMs - steps.perStepMs(loop.lost.totalNs), 0.0));

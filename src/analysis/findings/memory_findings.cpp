@@ -201,8 +201,7 @@ std::string_view adviceFor(std::string_view keeper) {
 /// Puts first what the run tells of who keeps what each step leaves: the batches, where a line
 /// copies about as much to the device, or the graph, where backward is told to keep it.
 void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& finding) {
-  const auto& run = steps.store.run();
-  if (const CodeSign* keeps = run ? run->sign(kKeptTensorsSign) : nullptr) {
+  if (const CodeSign* keeps = steps.store.sign(kKeptTensorsSign)) {
     const std::string where = keeps->line.empty() ? "" : ", at " + keeps->line;
     finding.line = keeps->line;
     finding.evidence += "; " + keeps->text + where;
@@ -210,7 +209,7 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
                      std::string(adviceFor(keeps->text)) + ". Else " + finding.advice;
     return;
   }
-  if (const CodeSign* grows = run ? run->sign(kGrowingGraphSign) : nullptr) {
+  if (const CodeSign* grows = steps.store.sign(kGrowingGraphSign)) {
     const std::string where = grows->line.empty() ? "" : ", at " + grows->line;
     finding.line = grows->line;
     finding.evidence +=
@@ -240,7 +239,7 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
         finding.advice;
     return;
   }
-  if (const CodeSign* keeps = run ? run->sign(kOutputOnContextSign) : nullptr) {
+  if (const CodeSign* keeps = steps.store.sign(kOutputOnContextSign)) {
     finding.line = keeps->line;
     finding.evidence += "; the autograd Function " + keeps->text +
                         " keeps its own output as a member of ctx, at " + keeps->line;
@@ -252,7 +251,7 @@ void addWhatIsKept(const CheckedSteps& steps, double grownBytes, Finding& findin
     return;
   }
   for (const KeptGraph& each : kKeptGraphs) {
-    const CodeSign* sign = run ? run->sign(each.sign) : nullptr;
+    const CodeSign* sign = steps.store.sign(each.sign);
     if (!sign || sign->line.empty()) continue;
     // A graph that goes back through all steps makes each longer; else it is kept for another loss.
     if (each.slows && slowingOf(steps) < kLeastSlowing) continue;
@@ -519,8 +518,7 @@ void findNearLimit(const CheckedSteps& steps, Findings& findings) {
   if (endSaysSo && steps.store.failedInEvaluation()) return;
   const std::size_t rows = memory.timesNs.size();
   const double recommended = memory.recommended[rows - 1];
-  const double fraction = steps.store.knobs().memoryFraction;
-  const double high = fraction > 0 ? fraction : steps.store.hello()->limits.highWatermarkRatio;
+  const double high = steps.store.limits().highWatermarkRatio;
   const double limit = recommended * (high > 0 ? std::min(high, 1.0) : 1.0);
   if (limit <= 0) return;
   // Most runs are far from it: what the whole run reached is quickly known.

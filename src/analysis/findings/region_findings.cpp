@@ -344,7 +344,7 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   if (!isNamed && !finding.line.empty()) {
     finding.advice = "at " + finding.line + ": " + finding.advice;
   }
-  const CodeSign* keeps = store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr;
+  const CodeSign* keeps = store.sign(kEvaluationGradientsSign);
   if (evaluates && keeps) {
     finding.advice = "call the model under torch.no_grad(), at " + keeps->line +
                      ": else it keeps what a backward would need. Then, " + finding.advice;
@@ -359,7 +359,7 @@ constexpr double kLeastPeakRatio = 1.2;
 /// Tells of evaluations that are called with gradients, and so take more memory than the training.
 void addEvaluationGraphs(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
-  const CodeSign* keeps = store.run() ? store.run()->sign(kEvaluationGradientsSign) : nullptr;
+  const CodeSign* keeps = store.sign(kEvaluationGradientsSign);
   if (!keeps || store.memory().timesNs.empty()) return;
   std::uint64_t inSteps = 0, inEvaluations = 0;
   for (const RegionMemory& row : memoryAccount(store, steps.timeRange()).rows) {

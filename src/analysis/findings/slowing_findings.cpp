@@ -117,8 +117,7 @@ void findSlowingSteps(const CheckedSteps& steps, Findings& findings) {
   const Part& part = slowing->part;
   const bool runsHooks = part.phase == Phase::Forward || part.phase == Phase::Backward ||
                          part.phase == Phase::OptimizerStep || part.after == Phase::Forward;
-  const auto& run = steps.store.run();
-  const CodeSign* hooks = run && runsHooks ? run->sign(kPiledHooksSign) : nullptr;
+  const CodeSign* hooks = runsHooks ? steps.store.sign(kPiledHooksSign) : nullptr;
   const std::string name = partText(steps.store, part);
   Finding finding = steps.ofTime(FindingKind::SlowingSteps, gain.high);
   finding.estimate = true;

@@ -416,15 +416,14 @@ void findNonFiniteLoss(const CheckedSteps& steps, Findings& findings) {
 }
 
 void findAutocastOff(const CheckedSteps& steps, Findings& findings) {
-  const std::optional<RunDescription>& run = steps.store.run();
   // A script may also use the autocast of its device, or hold its model in another type.
-  const CodeSign* sign = run ? run->sign(kAutocastOffSign) : nullptr;
-  if (!sign || run->dtype != "float32") return;
+  const CodeSign* sign = steps.store.sign(kAutocastOffSign);
+  if (!sign || steps.store.run()->dtype != "float32") return;
   Finding finding = steps.ofWeight(FindingKind::AutocastOff, kAutocastWeight);
   finding.line = sign->line;
   const std::string device = '"' + sign->text + '"';
   finding.title = "No mixed precision: autocast is for " + device +
-                  ", which this machine has not, so all is computed in " + run->dtype;
+                  ", which this machine has not, so all is computed in " + steps.store.run()->dtype;
   finding.evidence = "torch.autocast(" + device + ") at " + sign->line +
                      "; PyTorch says so in one warning, and turns it off";
   finding.advice = "at " + sign->line +
@@ -458,13 +457,8 @@ void addOfSign(const CheckedSteps& steps, Finding finding, const std::string& ad
   steps.gains.add(findings, std::move(finding), Gain{0, mostMs / 2, mostMs});
 }
 
-}  // namespace
-
-namespace {
-
 void findRaggedRows(const CheckedSteps& steps, Findings& findings) {
-  const auto& run = steps.store.run();
-  const CodeSign* sign = run ? run->sign(kRaggedRowsSign) : nullptr;
+  const CodeSign* sign = steps.store.sign(kRaggedRowsSign);
   auto finding = findingOfSign(steps, FindingKind::Padding, sign);
   if (!finding) return;
   finding->title = "Padding: " + percentText(sign->share) +
@@ -481,7 +475,7 @@ void findRaggedRows(const CheckedSteps& steps, Findings& findings) {
 }  // namespace
 
 void findPadding(const CheckedSteps& steps, Findings& findings) {
-  const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kPaddingSign) : nullptr;
+  const CodeSign* sign = steps.store.sign(kPaddingSign);
   auto finding = findingOfSign(steps, FindingKind::Padding, sign);
   if (!finding) return findRaggedRows(steps, findings);
   finding->title = "Padding: " + percentText(sign->share) + " of each batch is padding in all rows";
@@ -500,7 +494,7 @@ void findPadding(const CheckedSteps& steps, Findings& findings) {
 constexpr double kLeastFrozenShare = 0.15;
 
 void findFrozenModel(const CheckedSteps& steps, Findings& findings) {
-  const CodeSign* sign = steps.store.run() ? steps.store.run()->sign(kFrozenModelSign) : nullptr;
+  const CodeSign* sign = steps.store.sign(kFrozenModelSign);
   if (!sign) return;
   const DeviceWorkShare share = deviceWorkShare(steps.store, sign->text);
   if (share.low < kLeastFrozenShare) return;
@@ -551,14 +545,12 @@ void findRepeatedWeights(const CheckedSteps& steps, Findings& findings) {
       "torch.nn.utils.parametrize.cached(): block; end the block before optimizer.step(), "
       "and let nothing under torch.no_grad(), such as a reentrant checkpoint, be the first to "
       "use them in it: they have no gradients then. The older torch.nn.utils.weight_norm has no "
-      "such cache: take "
-      "torch.nn.utils.parametrizations.weight_norm",
+      "such cache: take torch.nn.utils.parametrizations.weight_norm",
       findings);
 }
 
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
-  const std::optional<RunDescription>& run = steps.store.run();
-  const CodeSign* dropped = run ? run->sign(kDroppedGradientsSign) : nullptr;
+  const CodeSign* dropped = steps.store.sign(kDroppedGradientsSign);
   if (auto finding = findingOfSign(steps, FindingKind::UnusedGradients, dropped)) {
     finding->title =
         "Unused gradients: backward goes on into " + dropped->text + ", which is not trained then";
@@ -570,7 +562,7 @@ void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
               "detach() the output",
               findings);
   }
-  const CodeSign* sign = run ? run->sign(kUnusedGradientsSign) : nullptr;
+  const CodeSign* sign = steps.store.sign(kUnusedGradientsSign);
   auto finding = findingOfSign(steps, FindingKind::UnusedGradients, sign);
   if (!finding) return;
   finding->title = "Unused gradients: " + percentText(sign->share) +

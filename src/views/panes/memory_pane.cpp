@@ -80,13 +80,12 @@ std::vector<MemoryLimitLine> MemoryPane::limits() const {
   }
   lines.push_back({LimitKind::kRecommended, recommended, 1});
   if (store_->hello()) {
-    const MemoryLimits& hello = store_->hello()->limits;
-    lines.push_back(
-        {LimitKind::kLowWatermark, recommended * hello.lowWatermarkRatio, hello.lowWatermarkRatio});
-    // The memory fraction is the high watermark that the user has set during the run.
-    const double fraction = store_->knobs().memoryFraction;
-    const double high = fraction > 0 ? fraction : hello.highWatermarkRatio;
-    lines.push_back({LimitKind::kHighWatermark, recommended * high, high});
+    const MemoryLimits limits = store_->limits();
+    for (const auto& [kind, ratio] :
+         {std::pair(LimitKind::kLowWatermark, limits.lowWatermarkRatio),
+          std::pair(LimitKind::kHighWatermark, limits.highWatermarkRatio)}) {
+      lines.push_back({kind, recommended * ratio, ratio});
+    }
   }
   return lines;
 }
