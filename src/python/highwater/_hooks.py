@@ -30,11 +30,17 @@ class _Alive:
 
     def __init__(self):
         self._references: dict[int, weakref.ref] = {}
+        self.changes = 0  # how often one has come or gone
 
     def add(self, optimizer) -> None:
         key = id(optimizer)
         if key not in self._references:
-            self._references[key] = weakref.ref(optimizer, lambda _: self._references.pop(key, None))
+            self.changes += 1
+            self._references[key] = weakref.ref(optimizer, lambda _: self._remove(key))
+
+    def _remove(self, key) -> None:
+        self.changes += 1
+        self._references.pop(key, None)
 
     def __len__(self) -> int:
         return len(self._references)

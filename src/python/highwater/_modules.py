@@ -22,7 +22,7 @@ class Root:
         self.parameters = parameter_count(module)
         self.calls: dict[bytes, tuple] = {}  # see call()
         self.batch_second: bool | None = None  # of its inputs, by their loader; None: not known
-        self.optimizers: tuple = ()  # those that were alive when it was looked whether one trains it
+        self.optimizers = -1, 0  # their changes and groups of parameters, when it was looked whether one trains it
         self.trained = False  # by one of them
         self.last_trained = -1  # the step in which it was
         self.unchanged = -1, 0  # a parameter's version, and at how many calls in a row it was that

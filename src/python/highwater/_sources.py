@@ -32,6 +32,7 @@ class Sources:
         self._fetched: list[tuple] = []  # sampler and data set, weakly, of what was fetched since a model was trained
         self._last: tuple = ()  # of these the newest, which also stays when they are cleared
         self._beside: list = []  # the samplers, weakly, of what was fetched before the last step beside its last batch
+        self._added: tuple = ()  # the one that was noted last as the training's: mostly the next one too
         self._unlisted = None  # a sampler of the training that has no weak references: the last one
         self._has_evaluated = False  # a model that is trained, on what was fetched
         self._iterators: dict[int, weakref.ref] = {}  # the last one of each sampler
@@ -78,12 +79,14 @@ class Sources:
         if not self._fetched:
             return
         *others, last = self._fetched
+        if not others and last is self._added:
+            self._fetched, self._beside = [], []
+            return
         again = [each for each in others if any(each[0]() is before() for before in self._beside)]
         for sampler, dataset in (*again, last):
             self._add(sampler)
             self._datasets.add(dataset)
-        self._beside = [sampler for sampler, _ in others]
-        self._fetched = []
+        self._fetched, self._beside, self._added = [], [sampler for sampler, _ in others], last
 
     def _add(self, sampler) -> None:
         if isinstance(sampler, weakref.ref):

@@ -67,7 +67,6 @@ class Training(StepListener):
         self._optimizers = optimizers
         self._attach = attach
         self._note_broken = note_broken
-        self._built = 0  # optimizers, since the training is watched
         self._optimizer_names: dict[str, None] = {}  # of the classes, in the order in which they were built
         self._last_optimizer = lambda: None  # the one that stepped last, weakly
         self._rule = StepRule(self, lambda: len(optimizers))
@@ -252,12 +251,14 @@ class Training(StepListener):
     def _is_trained(self, root, module) -> bool:
         """Whether an optimizer has any of the model's parameters, or had until the last step: it may be gone with the
         function that trained."""
-        optimizers = self._built, *((id(each), len(each.param_groups)) for each in self._optimizers)
-        if root.optimizers != optimizers:
-            root.optimizers = optimizers
-            used = {id(parameter) for each in self._optimizers for group in each.param_groups
-                    for parameter in group["params"]}
-            root.trained = any(id(parameter) in used for parameter in module.parameters())
+        changes = self._optimizers.changes
+        if not root.trained or root.optimizers[0] != changes:
+            optimizers = changes, sum(len(each.param_groups) for each in self._optimizers)
+            if root.optimizers != optimizers:
+                root.optimizers = optimizers
+                used = {id(parameter) for each in self._optimizers for group in each.param_groups
+                        for parameter in group["params"]}
+                root.trained = any(id(parameter) in used for parameter in module.parameters())
         if root.trained:
             root.last_trained = self.step
         return root.last_trained >= 0 and self.step - root.last_trained <= _TRAINED_FOR
@@ -475,7 +476,6 @@ class Training(StepListener):
     # Optimizers
 
     def optimizer_built(self, optimizer) -> None:
-        self._built += 1
         self._optimizer_names.setdefault(type(optimizer).__name__)
         self.describe(optimizer=", ".join(self._optimizer_names))
 
