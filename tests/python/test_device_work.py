@@ -66,7 +66,7 @@ for _ in range(3):
 class DeviceWork(Recording):
     def work_of(self, script, *options):
         path = self.write("train.py", script)
-        done = self.record([PYTHON, path], ("--device", "sim", *options))
+        done = self.record_forked([PYTHON, path], ("--device", "sim", *options))
         self.assertEqual(done.code, 0, done.err)
         said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,
                               text=True, timeout=LIMIT, check=True).stdout

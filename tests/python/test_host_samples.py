@@ -32,7 +32,7 @@ class HostSamples(Recording):
         """Records a script; the samples are then in self.samples, as (line, text of the line, phase, step)."""
         self.script = prepare + textwrap.dedent(text)
         path = self.write("train.py", self.script)
-        done = self.record([PYTHON, path], options, HIGHWATER_HOST_SAMPLES=str(hz))
+        done = self.record_forked([PYTHON, path], options, HIGHWATER_HOST_SAMPLES=str(hz))
         self.assertEqual(done.code, code, done.err)
         recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
         self.addCleanup(recording.close)

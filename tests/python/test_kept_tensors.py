@@ -46,7 +46,7 @@ class KeptTensors(Recording):
         """Evidence and line of the finding on growth; None without one. The line that keeps has the comment."""
         text = SCRIPT.format(made=textwrap.dedent(made), local=local, keep=keep)
         path = self.write("train.py", text)
-        done = self.record([PYTHON, path], ("--device", "sim", "--force"))
+        done = self.record_forked([PYTHON, path], ("--device", "sim", "--force"))
         self.assertEqual(done.code, 0, done.err)
         self.line = next((f"train.py:{i}" for i, line in enumerate(text.splitlines(), 1) if "# keeps" in line), "")
         said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,

@@ -72,6 +72,18 @@ class Recording(unittest.TestCase):
                               check=False)
         return Recorded(done.returncode, done.stdout, done.stderr, *read(self.path))
 
+    def record_forked(self, command, options=(), **variables):
+        """The same of a command of `python` that needs no process of its own, in two seconds less."""
+        if support.forked is support.in_own_process:
+            return self.record(command, options, **variables)
+
+        def start(program):
+            return subprocess.Popen(self.command(program, options), env=environment(TMPDIR=self.folder, **variables),
+                                    cwd=SCRIPTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                    text=True)
+        done, said = support.forked_below(start, command, SCRIPTS, LIMIT)
+        return Recorded(done.returncode, done.stdout, done.stderr + said, *read(self.path))
+
     def report(self):
         """What `highwater report` says, in one line."""
         done = subprocess.run([PROGRAM, "report", self.path], env=environment(), capture_output=True, text=True,

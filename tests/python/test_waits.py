@@ -27,7 +27,7 @@ class Waits(Recording):
         return [(int(site.split(":")[1].split(" ")[0]) if ":" in site else 0, *more) for site, *more in rows]
 
     def record_on_the_device(self, command, *options):
-        done = self.record([PYTHON, *command], ["--device", "sim", *options])
+        done = self.record_forked([PYTHON, *command], ["--device", "sim", *options])
         self.assertEqual(done.code, 0, done.err)
         return done
 
