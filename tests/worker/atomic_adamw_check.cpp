@@ -140,9 +140,8 @@ void changesAllOrNothing() {
 
 }  // namespace
 
-int main() {
+void test::checkAtomicAdamw() {
   at::set_num_threads(1);
   changesAllOrNothing();
   equalsPyTorch();
-  return test::failures();
 }

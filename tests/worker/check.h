@@ -2,7 +2,8 @@
 
 #include <cstdio>
 
-/// Checks of the plain test programs: each prints what does not hold; main() returns failures().
+/// Checks of the worker's parts that include libtorch: each prints what does not hold; failures()
+/// counts it.
 namespace highwater::worker::test {
 
 inline int& failures() {
@@ -15,5 +16,9 @@ inline void check(bool holds, const char* what) {
   std::fprintf(stderr, "does not hold: %s\n", what);
   ++failures();
 }
+
+void checkAtomicAdamw();
+void checkDryCheck();
+void checkTraining();
 
 }  // namespace highwater::worker::test

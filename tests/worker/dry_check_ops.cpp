@@ -2,6 +2,7 @@
 #include <ATen/ATen.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "check.h"
@@ -76,15 +77,14 @@ void looksOnlyIntoPhases() {
 
 }  // namespace
 
-int main() {
+void test::checkDryCheck() {
   if (const auto device = process::chooseDevice("sim"); !device) {
     std::fprintf(stderr, "%s\n", device.error().message.c_str());
-    return 1;
+    std::exit(1);
   }
   findsFloat64();
   followsWhatDelegates();
   countsTheParts();
   looksOnlyIntoPhases();
   process::finishSimulatedDevice();
-  return test::failures();
 }
