@@ -22,6 +22,7 @@
 #include <set>
 #include <utility>
 
+#include "analysis/account/host_time.h"
 #include "report/issue_report.h"
 #include "views/key_text.h"
 #include "views/panels/copy_actions.h"
@@ -33,6 +34,7 @@
 
 namespace highwater::window {
 
+using models::HostTimeModel;
 using models::OpTimesModel;
 using models::OpTotalsModel;
 using models::StepModel;
@@ -69,6 +71,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
       axis_(axis),
       focus_(focus),
       steps_(store),
+      hostTime_(store),
       wholeRunOps_(store),
       tabsDock_(tabsDock),
       syncDock_(syncDock),
@@ -86,6 +89,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
     opGrouping_->setVisible(ops);
     opFilter_->setVisible(ops);
     csvLink_->setVisible(currentTable() != nullptr);
+    refreshHostTime();
   });
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable", tr("Fallbacks"));
   fallbackTable_->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -95,6 +99,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
   makeOpTools();
   makeStepTable();
   makeCompareTable();
+  makeHostTimeTable();
   makeLog();
   makeFallbackPage();
   addCsvLink(tabsTitle_, "copyCsvButton");
@@ -239,6 +244,27 @@ void BottomTables::makeOpsTable() {
     const QString module = name.data(OpTimesModel::kModuleRole).toString();
     focus_->goTo({Lane::kOps, op, op.isEmpty() ? module : QString()}, shownRange());
   });
+}
+
+void BottomTables::makeHostTimeTable() {
+  hostTimeTable_ = new EventTable(tabsDock_);
+  hostTimeTable_->setObjectName(QStringLiteral("hostTimeTable"));
+  hostTimeTable_->setAccessibleName(tr("Host time by line"));
+  hostTimeTable_->setModel(&hostTime_);
+  hostTimeTable_->setOpLook(EventTable::Kind::kHostTime, HostTimeModel::kActivity,
+                            HostTimeModel::kShare);
+  hostTimeTable_->setColumnWidths({150, 230, 150, 78, 108, 60});
+  hostTimeTable_->sortByColumn(HostTimeModel::kTotalMs, Qt::DescendingOrder);
+  hostTimeTable_->setEmptyText(tr("The host did nothing in the selection"));
+  const auto site = [](const QModelIndex& cell) {
+    return cell.data(HostTimeModel::kSiteRole).toUInt();
+  };
+  hostTimeTable_->setLinks(HostTimeModel::kLine, [this, site](const QModelIndex& cell) {
+    return focus_->hasSource(site(cell));
+  });
+  connect(hostTimeTable_, &EventTable::linkClicked, this,
+          [this, site](const QModelIndex& cell) { focus_->openSource(site(cell)); });
+  hostTimeTable_->hide();
 }
 
 void BottomTables::makeCompareTable() {
@@ -398,6 +424,27 @@ void BottomTables::showFallbacks(bool any) {
   if (appear && !userChose_ && !reads) tabs_->setCurrentIndex(0);
 }
 
+void BottomTables::refreshHostTime() {
+  constexpr int kLeastRestMs = 1000, kRestTimes = 20;
+  showExtraPage(hostTimeTable_, tr("Host time"), !store_->hostSamples().empty(),
+                pages_->indexOf(opsTable_) + 1);
+  if (pages_->currentWidget() != hostTimeTable_) return;
+  const auto range = axis_->selection();
+  const std::int64_t upToNs = store_->completeUpToNs();
+  const auto ends = [](const std::optional<views::TimeRange>& of) {
+    return of ? std::pair(of->beginNs, of->endNs) : std::pair<std::int64_t, std::int64_t>(-1, -1);
+  };
+  const bool sameRange = ends(range) == ends(hostTimeOf_);
+  const bool ended = store_->end().has_value();
+  if (sameRange && (hostTimeUpToNs_ == upToNs || (!ended && !hostTimeAgain_.hasExpired()))) return;
+  QElapsedTimer counting;
+  counting.start();
+  hostTime_.refresh(analysis::hostTime(*store_, range));
+  hostTimeOf_ = range;
+  hostTimeUpToNs_ = upToNs;
+  hostTimeAgain_.setRemainingTime(std::max<qint64>(kLeastRestMs, kRestTimes * counting.elapsed()));
+}
+
 void BottomTables::bringToFront(QWidget* page) {
   tabs_->setCurrentIndex(pages_->indexOf(page));
   tabsDock_->show();
@@ -535,6 +582,8 @@ void BottomTables::startOver() {
   wholeRunOps_.reset();
   opsOf_.reset();
   ops_.refresh({});
+  hostTime_.refresh({});
+  hostTimeUpToNs_ = -1;
 }
 
 void BottomTables::finish() {
@@ -598,6 +647,7 @@ void BottomTables::refresh(const analysis::RunSummary& summary) {
   }
   fallbacks_.setAccepted(std::move(accepted));
   refreshOps();
+  refreshHostTime();
   steps_.setRange(axis_->selection());
   // A script's loss is known where it reads the tensor, a length where its batches have one.
   stepTable_->setColumnHidden(StepModel::kLoss,

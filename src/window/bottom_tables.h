@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QDeadlineTimer>
 #include <QObject>
 #include <QTimer>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "analysis/op_times.h"
 #include "analysis/run_summary.h"
 #include "models/compare_model.h"
+#include "models/host_time_model.h"
 #include "models/log_model.h"
 #include "models/op_times_model.h"
 #include "models/op_totals_model.h"
@@ -97,6 +99,7 @@ class BottomTables final : public QObject {
   void makeCompareTable();
   void makeOpsTable();
   void makeOpTools();
+  void makeHostTimeTable();
   void makeLog();
   void addPage(QWidget* page, const QString& title, int index = -1);
   /// Puts the link to copy an issue report under the table of fallbacks.
@@ -127,6 +130,9 @@ class BottomTables final : public QObject {
   /// Shows the table of fallbacks, at first in front where the user reads nothing else; or removes
   /// it.
   void showFallbacks(bool any);
+  /// Shows the table of a script's host time, or removes it; counts it while it is in front, and
+  /// again when the run has gone on for long enough.
+  void refreshHostTime();
   void markHit();
   void refreshSearchTitle();
 
@@ -137,11 +143,17 @@ class BottomTables final : public QObject {
   models::SyncPointModel syncPoints_;
   models::OpTimesModel ops_;
   models::StepModel steps_;
+  models::HostTimeModel hostTime_;
   models::CompareModel compare_;
   models::LogModel log_;
   analysis::RunningOpTimes wholeRunOps_;
   /// The range that ops_ shows; empty for the whole run, and while the range may still get ops.
   std::optional<views::TimeRange> opsOf_;
+  /// Up to when the host time was counted, of which range, and from when on it is counted again, so
+  /// that counting takes a small part of the window's time.
+  std::int64_t hostTimeUpToNs_ = -1;
+  std::optional<views::TimeRange> hostTimeOf_;
+  QDeadlineTimer hostTimeAgain_;
   QTimer opsTimer_;  ///< until the next turn of counting ops
   bool isCounting_ = false;
   QTimer logTimer_;
@@ -149,7 +161,8 @@ class BottomTables final : public QObject {
 
   QDockWidget *tabsDock_, *syncDock_;
   views::DockTitle *tabsTitle_, *syncTitle_;
-  views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_, *compareTable_;
+  views::EventTable *fallbackTable_, *syncTable_, *stepTable_, *opsTable_, *compareTable_,
+      *hostTimeTable_;
   QWidget* fallbackPage_ = nullptr;
   QWidget* fallbackFoot_ = nullptr;
   QLabel* issueOp_ = nullptr;

@@ -99,6 +99,50 @@ class TestBottomTables : public QObject {
     QCOMPARE(shown(), total());
   }
 
+  /// A table of its own where a script's lines were sampled; counted once somebody looks at it.
+  void hostTimeIsATableOfScripts() {
+    TablesBench bench({.steps = 40});
+    const auto tabOf = [&](const QString& title) {
+      for (int i = 0; i < bench.tabs()->count(); ++i) {
+        if (bench.tabs()->tabText(i) == title) return i;
+      }
+      return -1;
+    };
+    QCOMPARE(tabOf("Host time"), -1);
+    constexpr CallSiteId kLine = 9000;
+    bench.store.apply(
+        Definitions{{}, {}, {{kLine, kNoId, "main", "/me/train.py", 12, "work()"}}, {}});
+    test::OwnedBatch batch;
+    const auto& step = bench.store.steps().records[3];
+    batch.hostSamples.emplace_back(step.begin_ns() + step.duration_ns() / 2, 4, kLine,
+                                   test::kTrainingThread, events::Phase::None);
+    bench.store.apply(batch.view());
+    bench.tables.refresh(analysis::summarize(bench.store));
+    const int tab = tabOf("Host time");
+    QVERIFY(tab > 0);
+    auto* table = bench.table("hostTimeTable");
+    QCOMPARE(table->model()->rowCount(), 0);
+    bench.tabs()->setCurrentIndex(tab);
+    const auto hasLine = [&] {
+      for (int row = 0; row < table->model()->rowCount(); ++row) {
+        const QModelIndex line = table->model()->index(row, models::HostTimeModel::kLine);
+        if (line.data().toString() == "train.py:12, work()") return true;
+      }
+      return false;
+    };
+    QVERIFY(hasLine());
+    // Of the selection alone: the sample is in another step.
+    const auto& other = bench.store.steps().records[20];
+    bench.axis.select(other.begin_ns(), other.begin_ns() + other.duration_ns());
+    bench.tables.refresh(analysis::summarize(bench.store));
+    QVERIFY(!hasLine() && table->model()->rowCount() > 0);
+    bench.axis.clearSelection();
+    bench.tables.refresh(analysis::summarize(bench.store));
+    QVERIFY(hasLine());
+    bench.tables.startOver();
+    QCOMPARE(table->model()->rowCount(), 0);
+  }
+
   void showsWhatTheStoreHas() {
     TablesBench bench;
     QCOMPARE(bench.tabs()->count(), 4);

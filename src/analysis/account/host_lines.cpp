@@ -75,6 +75,7 @@ std::vector<HostLine> sampledBy(const LiveStore& store, std::span<const TimeRang
     row.line.share += counted.weight / all.weight;
     if (counted.samples <= row.most) continue;
     row.most = counted.samples;
+    row.line.id = id;
     row.line.site = std::move(site);
   }
   std::vector<HostLine> lines;

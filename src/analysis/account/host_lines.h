@@ -15,6 +15,7 @@ namespace highwater::analysis {
 /// its own. Of a function: its line with the most samples, and the numbers of all of them.
 struct HostLine {
   CallSiteParts site;         ///< empty where no line of the user's ran
+  CallSiteId id = kNoId;      ///< a call site there
   std::uint64_t samples = 0;  ///< host samples that were taken in it
   std::uint64_t of = 0;       ///< all that were counted
   double share = 0;           ///< of the time that those stand for, 0 to 1

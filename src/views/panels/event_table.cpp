@@ -9,7 +9,9 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/account/time_account.h"
 #include "models/compare_model.h"
+#include "models/host_time_model.h"
 #include "models/op_totals_model.h"
 #include "views/panels/copy_actions.h"
 #include "views/panels/table_setup.h"
@@ -51,10 +53,13 @@ class OpDelegate final : public QStyledItemDelegate {
     paintRowGround(*painter, option, /*isFirst=*/!share_);
     const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
     const bool fallback = isFallback(index);
-    const QColor color = fallback                          ? theme.vermillion
-                         : kind_ == EventTable::Kind::kOps ? theme.neutralBar
-                         : planned                         ? theme.sky
-                                                           : theme.orange;
+    const bool works =
+        kind_ == EventTable::Kind::kOps ||
+        (kind_ == EventTable::Kind::kHostTime && activityOf(index) != analysis::Activity::Wait);
+    const QColor color = fallback  ? theme.vermillion
+                         : works   ? theme.neutralBar
+                         : planned ? theme.sky
+                                   : theme.orange;
     share_&& kind_ == EventTable::Kind::kCompared ? paintChange(*painter, option, index, theme)
     : share_ ? paintShare(*painter, option, index, color, theme)
              : paintOp(*painter, option, index, color, planned, theme);
@@ -70,8 +75,15 @@ class OpDelegate final : public QStyledItemDelegate {
   }
 
  private:
+  [[nodiscard]] static analysis::Activity activityOf(const QModelIndex& index) {
+    return static_cast<analysis::Activity>(
+        index.data(models::HostTimeModel::kActivityRole).toInt());
+  }
+
   [[nodiscard]] bool isFallback(const QModelIndex& index) const {
     return kind_ == EventTable::Kind::kFallbacks ||
+           (kind_ == EventTable::Kind::kHostTime &&
+            activityOf(index) == analysis::Activity::Fallback) ||
            (kind_ == EventTable::Kind::kCompared &&
             index.data(models::OpTotalsModel::kKindRole).toInt() ==
                 static_cast<int>(events::SyncKind::None));
@@ -134,12 +146,17 @@ class OpDelegate final : public QStyledItemDelegate {
   void paintOp(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
                const QColor& color, bool planned, const Theme& theme) const {
     QRect cell = option.rect.adjusted(12, 0, -4, 0);
-    if (kind_ == EventTable::Kind::kSyncPoints || kind_ == EventTable::Kind::kCompared) {
+    const bool hostTime = kind_ == EventTable::Kind::kHostTime;
+    if (kind_ == EventTable::Kind::kSyncPoints || kind_ == EventTable::Kind::kCompared ||
+        (hostTime && (isFallback(index) || activityOf(index) == analysis::Activity::Wait))) {
       drawGlyph(painter,
                 isFallback(index) ? Glyph::kDiamond
                 : planned         ? Glyph::kHollowTriangle
                                   : Glyph::kTriangle,
                 {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
+    }
+    if (hostTime || kind_ == EventTable::Kind::kSyncPoints ||
+        kind_ == EventTable::Kind::kCompared) {
       cell.adjust(18, 0, 0, 0);
     }
     painter.setFont(textFont(kText));

@@ -32,8 +32,8 @@ class EventTable : public QTableView {
   void setColumnWidths(const QList<int>& widths);
   /// What the rows stand for. It decides the glyph before the op and the colour of the bars.
   /// kCompared: waits and fallbacks of two ranges, of a models::CompareModel; their share is a
-  /// change, drawn against its noise.
-  enum class Kind { kFallbacks, kSyncPoints, kOps, kCompared };
+  /// change, drawn against its noise. kHostTime: lines of code, of a models::HostTimeModel.
+  enum class Kind { kFallbacks, kSyncPoints, kOps, kCompared, kHostTime };
   /// Draws the share column as a bar with a text, of which a narrow table has the text alone, and
   /// the glyph of `kind` before the name in the op column.
   void setOpLook(Kind kind, int opColumn, int shareColumn);
