@@ -8,6 +8,8 @@ namespace highwater::analysis {
 struct TimeRange {
   std::int64_t beginNs = 0;
   std::int64_t endNs = 0;
+
+  bool operator==(const TimeRange&) const = default;
 };
 
 }  // namespace highwater::analysis

@@ -16,6 +16,13 @@ StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range) {
           static_cast<std::size_t>(last - records.begin())};
 }
 
+std::optional<TimeRange> firstToLastStep(const LiveStore& store) {
+  const auto& records = store.steps().records;
+  if (records.empty()) return std::nullopt;
+  return TimeRange{records.front().begin_ns(),
+                   records.back().begin_ns() + records.back().duration_ns()};
+}
+
 std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {
   const auto& records = store.steps().records;
   if (!store.end() || records.size() < kLeastDrainedSteps) return std::nullopt;

@@ -26,6 +26,10 @@ struct StepRows {
 /// at or before its end. Two binary searches.
 [[nodiscard]] StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range);
 
+/// The time from the begin of the run's first step to the end of its last finished one; empty
+/// without steps.
+[[nodiscard]] std::optional<TimeRange> firstToLastStep(const LiveStore& store);
+
 /// So many steps must have been queued since the last wait for the next one to be for them.
 inline constexpr std::uint32_t kLeastDrainedSteps = 4;
 /// The wait, after the last step of a run that has ended, for what its steps have queued: nothing

@@ -1,5 +1,6 @@
 #include "models/host_time_model.h"
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -23,11 +24,11 @@ QString activityText(const HostTimeRow& row) {
     case Activity::Work:
       return HostTimeModel::tr("works");
     case Activity::Wait:
-      return HostTimeModel::tr("waits for the device");
+      return HostTimeModel::tr("waits");
     case Activity::Fallback:
-      return HostTimeModel::tr("runs ops on the CPU");
+      return HostTimeModel::tr("CPU ops");
     case Activity::LoaderStart:
-      return HostTimeModel::tr("starts loader workers");
+      return HostTimeModel::tr("starts workers");
   }
   return {};
 }
@@ -52,46 +53,55 @@ QString lineTip(const HostTimeRow& row) {
              : HostTimeModel::tr("On a thread of backward, where no line of yours runs");
 }
 
-QString timeText(std::int64_t ns) {
-  return QString::number(toMs(ns), 'f', 1);
-}
-
 }  // namespace
 
 HostTimeModel::HostTimeModel(const analysis::LiveStore* store, QObject* parent)
     : ColumnModel(parent), store_(store) {
+  describeColumns();
+}
+
+void HostTimeModel::describeColumns() {
   setColumns(Columns{
-      {.head = tr("Host"), .text = activityText},
+      {.head = tr("Host"),
+       .tip = tr("What the host does there: works, waits for the device, runs ops on the CPU that "
+                 "the device lacks, or starts the workers of a DataLoader"),
+       .text = activityText},
       {.head = tr("Line"), .text = lineText, .cellTip = lineTip},
       {.head = tr("In"),
-       .tip = tr("The part of the run that the line ran in"),
+       .tip = tr("The part of a step, or what comes between steps"),
        .text =
            [this](auto& row) {
-             const QString region = text(analysis::regionName(row.part.region));
              const QString part = text(analysis::partText(*store_, row.part));
+             if (row.part.region == analysis::Region::Step && !part.isEmpty()) return part;
+             const QString region = text(analysis::regionName(row.part.region));
              return part.isEmpty() || part == region ? region
                                                      : QStringLiteral("%1, %2").arg(region, part);
            }},
-      {.head = tr("Time ms"),
+      {.head = steps_ > 0 ? tr("ms a step") : tr("Time ms"),
        .tip =
            tr("Waits and fallbacks are measured. Work is measured by part of the run, and shared "
               "among its lines by samples: \u2248"),
        .text =
-           [](auto& row) {
+           [this](auto& row) {
              return (isSampled(row) ? QStringLiteral("\u2248 ") : QString()) + timeText(row.ns);
            },
        .number = [](auto& row) { return double(row.ns); },
        .cellTip =
-           [](auto& row) {
+           [this](auto& row) {
              if (!isSampled(row)) return tr("Measured");
              return (row.samples == 1 ? tr("Estimated from one sample")
                                       : tr("Estimated from %1 samples").arg(row.samples)) +
                     tr(": %1 to %2 ms, with 95 % certainty")
                         .arg(timeText(row.lowNs), timeText(row.highNs));
            },
-       .exported = [](auto& row) { return toMs(row.ns); }},
+       .exported =
+           [this](auto& row) {
+             return toMs(row.ns) / static_cast<double>(std::max<std::size_t>(steps_, 1));
+           }},
       {.head = tr("Share"),
-       .tip = tr("Share of the time shown, without pauses"),
+       .tip =
+           tr("Share of the time from the first step to the last, or of the selected time; without "
+              "pauses"),
        .text = [this](auto& row) { return percentText(shareOf(row)); },
        .number = [](auto& row) { return double(row.ns); }},
       {.head = tr("Seen"),
@@ -105,19 +115,30 @@ HostTimeModel::HostTimeModel(const analysis::LiveStore* store, QObject* parent)
   });
 }
 
-void HostTimeModel::refresh(std::vector<HostTimeRow> rows) {
+void HostTimeModel::refresh(std::vector<HostTimeRow> rows, std::size_t steps) {
+  const bool heads = (steps > 0) != (steps_ > 0);
+  steps_ = steps;
+  if (heads) {
+    describeColumns();
+    emit headerDataChanged(Qt::Horizontal, kMs, kMs);
+  }
   totalNs_ = std::accumulate(rows.begin(), rows.end(), 0.0, [](double sum, const HostTimeRow& row) {
     return sum + double(row.ns);
   });
   replaceRows(std::move(rows), [](const HostTimeRow& row) {
     std::string key = row.site.path + '\n' + std::to_string(row.site.number);
-    for (const int part : {static_cast<int>(row.activity), static_cast<int>(row.part.region),
-                           static_cast<int>(row.part.phase), static_cast<int>(row.part.after),
-                           static_cast<int>(row.part.name)}) {
+    for (const int part : {static_cast<int>(row.planned), static_cast<int>(row.activity),
+                           static_cast<int>(row.part.region), static_cast<int>(row.part.phase),
+                           static_cast<int>(row.part.after), static_cast<int>(row.part.name)}) {
       key += '\n' + std::to_string(part);
     }
     return key;
   });
+}
+
+QString HostTimeModel::timeText(std::int64_t ns) const {
+  const double ms = toMs(ns) / static_cast<double>(std::max<std::size_t>(steps_, 1));
+  return QString::number(ms, 'f', ms < 10 ? 2 : 1);
 }
 
 double HostTimeModel::shareOf(const HostTimeRow& row) const {
@@ -128,6 +149,8 @@ QVariant HostTimeModel::rowData(const HostTimeRow& row, int role) const {
   switch (role) {
     case kShareRole:
       return shareOf(row);
+    case kDeliberateRole:
+      return row.planned;
     case kActivityRole:
       return static_cast<int>(row.activity);
     case kSiteRole:

@@ -23,6 +23,7 @@
 #include <utility>
 
 #include "analysis/account/host_time.h"
+#include "analysis/whole_steps.h"
 #include "report/issue_report.h"
 #include "views/key_text.h"
 #include "views/panels/copy_actions.h"
@@ -253,9 +254,9 @@ void BottomTables::makeHostTimeTable() {
   hostTimeTable_->setModel(&hostTime_);
   hostTimeTable_->setOpLook(EventTable::Kind::kHostTime, HostTimeModel::kActivity,
                             HostTimeModel::kShare);
-  hostTimeTable_->setColumnWidths({150, 230, 150, 78, 108, 60});
-  hostTimeTable_->sortByColumn(HostTimeModel::kTotalMs, Qt::DescendingOrder);
-  hostTimeTable_->setEmptyText(tr("The host did nothing in the selection"));
+  hostTimeTable_->setColumnWidths({96, 230, 130, 78, 108, 60});
+  hostTimeTable_->sortByColumn(HostTimeModel::kMs, Qt::DescendingOrder);
+  hostTimeTable_->setEmptyText(tr("No step has ended yet"));
   const auto site = [](const QModelIndex& cell) {
     return cell.data(HostTimeModel::kSiteRole).toUInt();
   };
@@ -430,16 +431,18 @@ void BottomTables::refreshHostTime() {
                 pages_->indexOf(opsTable_) + 1);
   if (pages_->currentWidget() != hostTimeTable_) return;
   const auto range = axis_->selection();
+  const std::optional<views::TimeRange> counted =
+      range ? range : analysis::firstToLastStep(*store_);
   const std::int64_t upToNs = store_->completeUpToNs();
-  const auto ends = [](const std::optional<views::TimeRange>& of) {
-    return of ? std::pair(of->beginNs, of->endNs) : std::pair<std::int64_t, std::int64_t>(-1, -1);
-  };
-  const bool sameRange = ends(range) == ends(hostTimeOf_);
+  const bool sameRange = range == hostTimeOf_;
   const bool ended = store_->end().has_value();
   if (sameRange && (hostTimeUpToNs_ == upToNs || (!ended && !hostTimeAgain_.hasExpired()))) return;
   QElapsedTimer counting;
   counting.start();
-  hostTime_.refresh(analysis::hostTime(*store_, range));
+  if (counted) {
+    hostTime_.refresh(analysis::hostTime(*store_, counted),
+                      analysis::wholeStepsIn(*store_, *counted).size());
+  }
   hostTimeOf_ = range;
   hostTimeUpToNs_ = upToNs;
   hostTimeAgain_.setRemainingTime(std::max<qint64>(kLeastRestMs, kRestTimes * counting.elapsed()));
@@ -582,7 +585,7 @@ void BottomTables::startOver() {
   wholeRunOps_.reset();
   opsOf_.reset();
   ops_.refresh({});
-  hostTime_.refresh({});
+  hostTime_.refresh({}, 0);
   hostTimeUpToNs_ = -1;
 }
 
@@ -617,9 +620,7 @@ void BottomTables::showOps() {
     opsOf_.reset();
     return;
   }
-  const bool same =
-      opsOf_ && opsOf_->beginNs == selection->beginNs && opsOf_->endNs == selection->endNs;
-  if (!same) {
+  if (opsOf_ != selection) {
     ops_.refresh(wholeRunOps_.in(*selection));
     opsOf_ = selection->endNs <= store_->completeUpToNs() ? selection : std::nullopt;
   }

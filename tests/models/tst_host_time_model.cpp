@@ -39,24 +39,32 @@ class TestHostTimeModel : public QObject {
     wait.site.library = "torch/_tensor.py:1030 Tensor.item";
     wait.count = 3;
     wait.id = 7;
-    model.refresh({work, wait});
+    model.refresh({work, wait}, 0);
 
     QCOMPARE(cell(model, 0, HostTimeModel::kActivity), QString("works"));
     QCOMPARE(cell(model, 0, HostTimeModel::kLine), QString("train.py:9, rows = augment(rows)"));
-    QCOMPARE(cell(model, 0, HostTimeModel::kPart), QString("steps, forward"));
-    QCOMPARE(cell(model, 0, HostTimeModel::kTotalMs), QString("\u2248 60.0"));
+    QCOMPARE(cell(model, 0, HostTimeModel::kPart), QString("forward"));
+    QCOMPARE(cell(model, 0, HostTimeModel::kMs), QString("\u2248 60.0"));
     QCOMPARE(cell(model, 0, HostTimeModel::kShare), QString("75 %"));
     QCOMPARE(cell(model, 0, HostTimeModel::kCount), QString("12"));
-    QCOMPARE(model.index(0, HostTimeModel::kTotalMs).data(Qt::ToolTipRole).toString(),
+    QCOMPARE(model.index(0, HostTimeModel::kMs).data(Qt::ToolTipRole).toString(),
              QString("Estimated from 12 samples: 40.0 to 75.0 ms, with 95 % certainty"));
-    QCOMPARE(model.index(0, HostTimeModel::kTotalMs).data(TableModel::kExportRole).toDouble(),
-             60.0);
+    QCOMPARE(model.index(0, HostTimeModel::kMs).data(TableModel::kExportRole).toDouble(), 60.0);
 
-    QCOMPARE(cell(model, 1, HostTimeModel::kActivity), QString("waits for the device"));
+    QCOMPARE(cell(model, 1, HostTimeModel::kActivity), QString("waits"));
     QCOMPARE(cell(model, 1, HostTimeModel::kLine),
              QString("train.py:15, torch/_tensor.py:1030 Tensor.item"));
-    QCOMPARE(cell(model, 1, HostTimeModel::kTotalMs), QString("20.0"));
+    QCOMPARE(cell(model, 1, HostTimeModel::kMs), QString("20.0"));
     QCOMPARE(cell(model, 1, HostTimeModel::kCount), QString("3"));
+
+    const auto head = [&] {
+      return model.headerData(HostTimeModel::kMs, Qt::Horizontal).toString();
+    };
+    QCOMPARE(head(), QString("Time ms"));
+    model.refresh({work, wait}, 8);
+    QCOMPARE(head(), QString("ms a step"));
+    QCOMPARE(cell(model, 0, HostTimeModel::kMs), QString("\u2248 7.50"));
+    QCOMPARE(cell(model, 0, HostTimeModel::kShare), QString("75 %"));
     QCOMPARE(model.index(1, HostTimeModel::kLine).data(TableModel::kSiteRole).toUInt(), 7U);
   }
 
@@ -65,14 +73,15 @@ class TestHostTimeModel : public QObject {
     HostTimeModel model(&store);
     const QAbstractItemModelTester tester(&model, kFatal);
     model.refresh(
-        {rowOf(Activity::Work, "train.py:9", 60), rowOf(Activity::Wait, "train.py:9", 20)});
+        {rowOf(Activity::Work, "train.py:9", 60), rowOf(Activity::Wait, "train.py:9", 20)}, 2);
     const QPersistentModelIndex wait = model.index(1, HostTimeModel::kLine);
-    model.refresh({rowOf(Activity::Wait, "train.py:9", 90),
-                   rowOf(Activity::Work, "train.py:12", 80),
-                   rowOf(Activity::Work, "train.py:9", 70)});
+    model.refresh(
+        {rowOf(Activity::Wait, "train.py:9", 90), rowOf(Activity::Work, "train.py:12", 80),
+         rowOf(Activity::Work, "train.py:9", 70)},
+        2);
     QCOMPARE(model.rowCount(), 3);
-    QCOMPARE(wait.sibling(wait.row(), HostTimeModel::kTotalMs).data().toString(), QString("90.0"));
-    model.refresh({});
+    QCOMPARE(wait.sibling(wait.row(), HostTimeModel::kMs).data().toString(), QString("45.0"));
+    model.refresh({}, 2);
     QCOMPARE(model.rowCount(), 0);
   }
 
@@ -82,7 +91,7 @@ class TestHostTimeModel : public QObject {
     HostTimeRow work, wait;
     work.ns = wait.ns = 1;
     wait.activity = Activity::Wait;
-    model.refresh({work, wait});
+    model.refresh({work, wait}, 0);
     const auto tip = [&](int row) {
       return model.index(row, HostTimeModel::kLine).data(Qt::ToolTipRole).toString();
     };

@@ -82,13 +82,14 @@ std::vector<HostTimeRow> hostTime(const LiveStore& store, std::optional<TimeRang
   const TimeAccount account = accountTime(store, range);
   std::vector<HostTimeRow> rows;
   addWork(store, account.range, rows);
-  std::map<std::tuple<Part, Activity, std::string, std::uint32_t>, HostTimeRow> events;
+  std::map<std::tuple<Part, Activity, bool, std::string, std::uint32_t>, HostTimeRow> events;
   for (const AccountRow& each : account.rows) {
     if (each.activity == Activity::Work) continue;
     CallSiteParts site = store.callSiteParts(each.site);
-    HostTimeRow& row = events[{each.part, each.activity, site.path, site.number}];
+    HostTimeRow& row = events[{each.part, each.activity, each.planned, site.path, site.number}];
     row.part = each.part;
     row.activity = each.activity;
+    row.planned = each.planned;
     row.id = each.site;
     row.site = std::move(site);
     row.ns += each.ns;

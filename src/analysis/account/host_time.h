@@ -13,6 +13,7 @@ namespace highwater::analysis {
 struct HostTimeRow {
   Part part;
   Activity activity = Activity::Work;
+  bool planned = false;   ///< a wait that the training loop intends
   CallSiteId id = kNoId;  ///< a call site of the line
   /// Empty where unknown: threads of backward have no line, and work without a sample has none.
   CallSiteParts site;

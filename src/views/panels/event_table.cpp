@@ -25,7 +25,7 @@ constexpr int kShareBarWidth = 44, kShareGap = 8;
 const QString kWidestShare = QStringLiteral("100 %");
 constexpr int kNumberRoom = 4;    ///< beside a number, as in the header
 constexpr int kLastColumn = 200;  ///< most room for the names of places
-constexpr int kCellInset = 4;
+constexpr int kCellInset = 8;
 constexpr int kHeadPadding = 8, kSortArrow = 18;     ///< of a header, as in the style sheet
 constexpr int kTextRoom = 34;                        ///< beside a text: inset and glyph
 constexpr int kLeastText = 110, kShortestText = 72;  ///< of a column of texts other than the names
@@ -53,13 +53,10 @@ class OpDelegate final : public QStyledItemDelegate {
     paintRowGround(*painter, option, /*isFirst=*/!share_);
     const bool planned = index.data(models::OpTotalsModel::kDeliberateRole).toBool();
     const bool fallback = isFallback(index);
-    const bool works =
-        kind_ == EventTable::Kind::kOps ||
-        (kind_ == EventTable::Kind::kHostTime && activityOf(index) != analysis::Activity::Wait);
-    const QColor color = fallback  ? theme.vermillion
-                         : works   ? theme.neutralBar
-                         : planned ? theme.sky
-                                   : theme.orange;
+    const QColor color = fallback        ? theme.vermillion
+                         : isWork(index) ? theme.neutralBar
+                         : planned       ? theme.sky
+                                         : theme.orange;
     share_&& kind_ == EventTable::Kind::kCompared ? paintChange(*painter, option, index, theme)
     : share_ ? paintShare(*painter, option, index, color, theme)
              : paintOp(*painter, option, index, color, planned, theme);
@@ -78,6 +75,11 @@ class OpDelegate final : public QStyledItemDelegate {
   [[nodiscard]] static analysis::Activity activityOf(const QModelIndex& index) {
     return static_cast<analysis::Activity>(
         index.data(models::HostTimeModel::kActivityRole).toInt());
+  }
+
+  [[nodiscard]] bool isWork(const QModelIndex& index) const {
+    return kind_ == EventTable::Kind::kOps ||
+           (kind_ == EventTable::Kind::kHostTime && activityOf(index) != analysis::Activity::Wait);
   }
 
   [[nodiscard]] bool isFallback(const QModelIndex& index) const {
@@ -146,17 +148,13 @@ class OpDelegate final : public QStyledItemDelegate {
   void paintOp(QPainter& painter, const QStyleOptionViewItem& option, const QModelIndex& index,
                const QColor& color, bool planned, const Theme& theme) const {
     QRect cell = option.rect.adjusted(12, 0, -4, 0);
-    const bool hostTime = kind_ == EventTable::Kind::kHostTime;
-    if (kind_ == EventTable::Kind::kSyncPoints || kind_ == EventTable::Kind::kCompared ||
-        (hostTime && (isFallback(index) || activityOf(index) == analysis::Activity::Wait))) {
+    if (kind_ != EventTable::Kind::kFallbacks && kind_ != EventTable::Kind::kOps) {
       drawGlyph(painter,
                 isFallback(index) ? Glyph::kDiamond
+                : isWork(index)   ? Glyph::kSquare
                 : planned         ? Glyph::kHollowTriangle
                                   : Glyph::kTriangle,
                 {cell.left() + 5.0, cell.center().y() + 0.5}, color, theme.panel);
-    }
-    if (hostTime || kind_ == EventTable::Kind::kSyncPoints ||
-        kind_ == EventTable::Kind::kCompared) {
       cell.adjust(18, 0, 0, 0);
     }
     painter.setFont(textFont(kText));
