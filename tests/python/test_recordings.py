@@ -302,6 +302,28 @@ print(before)
 """
 
 
+READ_AFTER_EVALUATING = """
+import torch
+model = torch.nn.Linear(64, 64).to("mps")
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+rows = torch.ones(16, 64, device="mps")
+for step in range(1, 7):
+    model.train()
+    loss = model(rows).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    if step == 5:
+        print(step, loss.item())
+    if step % 2 == 0:
+        model.eval()
+        with torch.no_grad():
+            score = model(rows).mean().item()
+        if step != 2:
+            print(step, loss.item())
+"""
+
+
 LIMITED = """
 import torch
 torch.mps.set_per_process_memory_fraction({first})
@@ -355,6 +377,19 @@ class OnTheSimulatedDevice(Recording):
         self.assertGreaterEqual(peaks["evaluations"], before + 2**25)
         self.assertLess(peaks["evaluations"], before + 2**25 + 2**20)
         self.assertLess(peaks["steps"], before + 2**20)
+
+    def test_a_loss_that_is_read_after_an_evaluation(self):
+        """It is the loss of the step before, also of the last one; and no validation's."""
+        done = self.record([PYTHON, self.write("train.py", READ_AFTER_EVALUATING)], ["--device", "sim"])
+        self.assertEqual((done.code, done.steps), (0, 6), done.err)
+        printed = {int(step): float(loss) for step, loss in (line.split() for line in done.out.splitlines())}
+        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
+        self.addCleanup(recording.close)
+        recorded = dict(recording.execute("SELECT step, loss FROM steps WHERE loss IS NOT NULL"))
+        self.assertEqual(sorted(printed), [4, 5, 6])
+        self.assertEqual(sorted(recorded), sorted(printed))
+        for step, loss in printed.items():
+            self.assertAlmostEqual(recorded[step], loss, delta=1e-6 * abs(loss))
 
     def test_the_limit_that_a_script_sets_itself(self):
         """Before its training, or in it; what PyTorch refuses is none."""

@@ -78,6 +78,10 @@ void noteScalarRead(const at::Tensor& tensor, const c10::Scalar& value) {
   }
 }
 
+bool hasReadLoss() {
+  return ofThread().value.has_value();
+}
+
 std::optional<float> takeReadLoss() {
   return std::exchange(ofThread().value, std::nullopt);
 }

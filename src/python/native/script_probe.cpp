@@ -191,7 +191,8 @@ void ScriptProbe::stop(bool interrupted, const Failure& error, std::chrono::mill
   if (sampler_) sampler_->stop();
   if (hostSampler_) hostSampler_->stop();
   if (!sender_) return;
-  if (open_) recordStep(open_->workedUntilNs);
+  if (open_) closeStep(open_->workedUntilNs);
+  recordClosedStep();
   writer_->giveUpAt(std::chrono::steady_clock::now() + limit);
   sendDescription();
   outbox_->stop();
@@ -259,7 +260,8 @@ void ScriptProbe::sendDescription() {
 void ScriptProbe::beginStep(std::uint32_t step, bool late) {
   beginNs_ = late ? notedBeginNs_ : recorder_.now();
   const bool isCut = open_ && cutNs_ >= open_->workedUntilNs;
-  recordStep(isCut ? cutNs_ : beginNs_);
+  closeStep(isCut ? cutNs_ : beginNs_);
+  recordClosedStep();
   cutNs_ = 0;
   recorder_.setStep(step, late);
   control_.setStep(step);
@@ -304,23 +306,33 @@ void ScriptProbe::noteBatchSize(std::uint32_t step, std::uint32_t batchSize) {
   lastBatchSize_ = batchSize;
 }
 
-void ScriptProbe::recordStep(std::int64_t endNs) {
+void ScriptProbe::closeStep(std::int64_t endNs) {
   if (!open_) return;
+  recordClosedStep();
   const OpenStep step = *std::exchange(open_, std::nullopt);
-  const std::optional<float> loss = probe::takeReadLoss();
-  recorder_.record([&](std::int64_t) {
-    return events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
-                              recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
-                              step.number, step.batchSize, step.sequenceLength, step.positions,
-                              loss.value_or(std::numeric_limits<float>::quiet_NaN()),
-                              static_cast<std::uint8_t>(loss.has_value()), 0);
-  });
+  closed_ = events::StepRecord(step.beginNs, probe::Recorder::lengthNs(step.beginNs, endNs),
+                               recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
+                               step.number, step.batchSize, step.sequenceLength, step.positions,
+                               std::numeric_limits<float>::quiet_NaN(), 0, 0);
+  if (probe::hasReadLoss()) recordClosedStep();
 }
 
-void ScriptProbe::cutStep() {
+void ScriptProbe::recordClosedStep() {
+  if (!closed_) return;
+  const auto loss = probe::takeReadLoss();
+  if (loss) {
+    closed_->mutate_loss(*loss);
+    closed_->mutate_loss_read(1);
+  }
+  recorder_.record([this](std::int64_t) { return *closed_; });
+  closed_.reset();
+}
+
+void ScriptProbe::cutStep(bool mayBeReadLater) {
   const std::int64_t nowNs = recorder_.now();
   if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
-  recordStep(nowNs);
+  closeStep(nowNs);
+  if (!mayBeReadLater) recordClosedStep();
 }
 
 void ScriptProbe::setPaused(bool paused) {
@@ -365,7 +377,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
     }
   }
   suspendPhase();
-  if (next.evaluates && !around.evaluates) cutStep();
+  if (next.evaluates && !around.evaluates) cutStep(/*mayBeReadLater=*/true);
   recorder_.setDeliberate(next.evaluates);
   phases_.push_back(next);
   resumePhase();

@@ -81,8 +81,9 @@ class ScriptProbe {
     notedEndNs_ = recorder_.now();
     cutNs_ = 0;
   }
-  /// What follows is no part of the step whose work has ended.
-  void cutStep();
+  /// What follows is no part of the step whose work has ended. It is recorded at once, unless its
+  /// loss `mayBeReadLater`: then before the next step begins, or at the end.
+  void cutStep(bool mayBeReadLater = false);
 
   /// The script stands still between two steps because the host asked for it, and goes on.
   void setPaused(bool paused);
@@ -151,16 +152,22 @@ class ScriptProbe {
   std::optional<HostSampler> hostSampler_;
   std::optional<probe::OpObserver> observer_;
 
-  /// A step whose work has ended.
+  /// A step whose work has ended, but which lasts.
   struct OpenStep {
     std::int64_t beginNs = 0, workedUntilNs = 0;
     std::uint32_t number = 0, batchSize = 0, sequenceLength = 0, positions = 0;
   };
-  void recordStep(std::int64_t endNs);
+  /// The open step, if there is one, ends at a time. It is recorded if its loss has been read.
+  void closeStep(std::int64_t endNs);
+  /// Records the step that has ended, if it was not.
+  void recordClosedStep();
   void noteBatchSize(std::uint32_t step, std::uint32_t batchSize);
 
   std::atomic<bool> isOver_{false};
   std::optional<OpenStep> open_;
+  /// A step that has ended, but whose loss may yet be read: many a script does so after the
+  /// evaluation that ended it. Without its loss.
+  std::optional<events::StepRecord> closed_;
   /// Where an evaluation, a pause or the end of a notebook's cell has ended a step of which only
   /// the next call tells whether it was complete; 0: nowhere.
   std::int64_t cutNs_ = 0;
