@@ -227,7 +227,9 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);
   for (const auto& sample : batch.machineSamples) addMachineSample(sample);
   for (const auto& sample : batch.hostSamples) addHostSample(sample);
-  opWork_.insert(opWork_.end(), batch.opWork.begin(), batch.opWork.end());
+  for (const events::OpWork& each : batch.opWork) {
+    (each.step() > 0 ? opWork_ : evaluationWork_).push_back(each);
+  }
   for (const auto& phase : batch.phases) addPhase(phase);
   for (const auto& span : batch.namedSpans) addNamedSpan(span);
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
@@ -524,8 +526,8 @@ std::size_t LiveStore::bytesBesideOps() const {
           (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
       rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
       rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
-      rows(namedSpans_) + rows(hostSamples_) + rows(opWork_) + rows(iterations_) +
-      rows(evaluations_) + rows(drops_);
+      rows(namedSpans_) + rows(hostSamples_) + rows(opWork_) + rows(evaluationWork_) +
+      rows(iterations_) + rows(evaluations_) + rows(drops_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

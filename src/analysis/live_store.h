@@ -144,7 +144,11 @@ class LiveStore final : public MessageSink {
   /// scripts; recordings of formats before 8 have none.
   [[nodiscard]] const std::vector<events::HostSample>& hostSamples() const { return hostSamples_; }
   /// What the ops of one step have the device do, by their sizes.
+  /// What the ops of one step have the device do, and those of an evaluation.
   [[nodiscard]] const std::vector<events::OpWork>& opWork() const { return opWork_; }
+  [[nodiscard]] const std::vector<events::OpWork>& evaluationWork() const {
+    return evaluationWork_;
+  }
   /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
   /// The recorded ops, without old ones that were dropped.
@@ -371,7 +375,7 @@ class LiveStore final : public MessageSink {
   SystemColumns system_;
   MachineColumns machine_;
   std::vector<events::HostSample> hostSamples_;
-  std::vector<events::OpWork> opWork_;
+  std::vector<events::OpWork> opWork_, evaluationWork_;
   StepColumns steps_;
   std::vector<events::StepRecord> iterations_;  ///< steps at the end of the run: see StepsAre
   std::vector<events::PhaseSpan> phases_;

@@ -123,7 +123,7 @@ QJsonObject executionJson(const ExecutionSummary& execution) {
 }
 
 QJsonValue workJson(const analysis::DeviceWork& work) {
-  if (work.step == 0) return QJsonValue();
+  if (work.places.empty()) return QJsonValue();
   QJsonArray places;
   for (const analysis::DeviceWorkPlace& each : work.places) {
     QJsonArray ops;
@@ -139,7 +139,9 @@ QJsonValue workJson(const analysis::DeviceWork& work) {
                               {"low_share", real(each.low)},
                               {"high_share", real(each.high)}});
   }
-  return QJsonObject{{"kind", kEstimate}, {"step", integer(work.step)}, {"places", places}};
+  QJsonObject json{{"kind", kEstimate}, {"places", places}};
+  if (work.step > 0) json["step"] = integer(work.step);
+  return json;
 }
 
 void addIdleTime(const IdleTime& idle, const char* prefix, QJsonObject& to) {
@@ -237,6 +239,7 @@ void addDeviceParts(const LiveStore& store, QJsonObject& report) {
   report["execution"] = orNone(executionJson(analysis::summarizeExecution(store)));
   report["idle_estimate"] = orNone(idleJson(analysis::estimateIdle(store)));
   report["device_work"] = workJson(analysis::estimateDeviceWork(store));
+  report["evaluation_work"] = workJson(analysis::estimateEvaluationWork(store));
 }
 
 void addDeviceLines(const LiveStore& store, TextTable& head) {

@@ -384,7 +384,9 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
     all += section("Host and device, a step", executionTable(store), width) +
            section("What the device does in step " + std::to_string(work.step) +
                        ", by the sizes of its ops",
-                   deviceWorkTable(work), width);
+                   deviceWorkTable(work), width) +
+           section("What the device does in an evaluation, by the sizes of its ops",
+                   deviceWorkTable(analysis::estimateEvaluationWork(store)), width);
     return all;
   }
   return all + '\n' +

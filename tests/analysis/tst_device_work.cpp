@@ -65,6 +65,20 @@ class TestDeviceWork : public QObject {
     QVERIFY(largestWorkText(work).empty());
   }
 
+  void anEvaluationIsApart() {
+    LiveStore store;
+    events::OpWork ofEvaluation = workOf(kAddOp, kHeadLine, 30 * kMB, 0);
+    ofEvaluation.mutate_step(0);
+    fill(store, {workOf(kMmOp, kNoId, 10 * kMB, 0), ofEvaluation});
+    const DeviceWork step = estimateDeviceWork(store), evaluation = estimateEvaluationWork(store);
+    QCOMPARE(step.places.size(), std::size_t{1});
+    QCOMPARE(step.step, 3U);
+    QCOMPARE(step.places[0].op, std::string("mm"));
+    QCOMPARE(evaluation.places.size(), std::size_t{1});
+    QCOMPARE(evaluation.places[0].bytes, 30 * kMB);
+    QCOMPARE(largestPlacesText(evaluation), std::string("train.py:52, 100 % (mostly add)"));
+  }
+
   /// 100 MB of bytes against 4 GFLOP: 40 ops a byte are between what GPUs do.
   void arithmeticAgainstBytesHasBounds() {
     const DeviceWork work =

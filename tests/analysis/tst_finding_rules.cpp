@@ -426,6 +426,37 @@ class TestFindingRules : public QObject {
     QVERIFY(run.judge(JudgedRun::stepsFrom(5, 30)).found.empty());
   }
 
+  /// The device works on a metric's line while the host waits for the results.
+  void anEvaluationNamesTheLineThatTakesTheDevice() {
+    const auto findingOf = [](ModuleId module) {
+      JudgedRun run;
+      run.ownScript = true;
+      run.names.names.push_back({kEvaluation, kEvaluationSpan});
+      constexpr ModuleId kHead = 901;
+      run.names.modules = {{kHead, kNoId, "head"}};
+      const std::int64_t ns = JudgedRun::beginMs(41) * kMs;
+      run.more.namedSpans.emplace_back(ns, 1000 * kMs, 40U, kEvaluation, kTrainingThread,
+                                       std::uint8_t{0});
+      run.more.syncPoints.emplace_back(ns + 50 * kMs, 900 * kMs, 4, 40U, kScalarRead, kNoId,
+                                       kForward, kTrainingThread, events::SyncKind::ScalarRead,
+                                       events::Phase::None, std::uint8_t{1});
+      run.more.opWork.emplace_back(ns, 300 * kMiB, 0U, 0U, 1U, kMm, module, kTrainStep, kNoId,
+                                   events::Phase::None, std::uint8_t{0});
+      run.more.opWork.emplace_back(ns, 100 * kMiB, 0U, 0U, 1U, kCopy, kHead, kForward, kNoId,
+                                   events::Phase::Forward, std::uint8_t{0});
+      return only(run.judge(), FindingKind::Evaluation);
+    };
+    const Finding metric = findingOf(kNoId);
+    QCOMPARE(metric.line, std::string("train.py:12"));
+    QVERIFY2(contains(metric.evidence, "the device's largest work there is train.py:12, 75 %"),
+             metric.evidence.c_str());
+    QVERIFY2(contains(metric.advice, "at train.py:12: write that line"), metric.advice.c_str());
+    // In the model it is what an evaluation is for.
+    const Finding model = findingOf(901);
+    QVERIFY2(contains(model.evidence, "largest work there is train.py:12"), model.evidence.c_str());
+    QVERIFY2(!contains(model.advice, "write that line"), model.advice.c_str());
+  }
+
   void aReadAtTheEndOfAPhaseIsNoLoss() {
     JudgedRun run;
     run.lossEvery = 1000;  // which works off the queue

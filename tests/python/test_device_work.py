@@ -70,7 +70,8 @@ class DeviceWork(Recording):
         self.assertEqual(done.code, 0, done.err)
         said = subprocess.run([PROGRAM, "report", "--json", self.path], env=environment(), capture_output=True,
                               text=True, timeout=LIMIT, check=True).stdout
-        return json.loads(said)["device_work"]
+        self.report = json.loads(said)
+        return self.report["device_work"]
 
     def place(self, work, comment):
         number = next(i for i, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith(f"# {comment}"))
@@ -117,18 +118,30 @@ class DeviceWork(Recording):
                    for level in ("monitor", "ops")]
         self.assertEqual(*amounts)
 
-    def test_evaluations_and_level_off_are_not_counted(self):
+    def test_an_evaluation_is_counted_apart(self):
+        """The first one after step 3, with the metric that follows the model, and nothing of a step."""
         evaluated = SCRIPT.replace("    optimizer.zero_grad()\n", textwrap.indent(textwrap.dedent("""
             optimizer.zero_grad()
             linear.eval()
             with torch.no_grad():
-                linear(rows)  # evaluates
+                scores = linear(rows)  # evaluates
+                equal = (rows[:, None] == rows[None]).sum()  # compares
             linear.train()
             """), "    "))
-        lines = [each["line"] for each in self.work_of(evaluated)["places"]]
-        number = next(i for i, line in enumerate(evaluated.splitlines(), 1) if line.endswith("# evaluates"))
-        self.assertNotIn(f"train.py:{number}", lines)
-        self.assertIsNone(self.work_of(SCRIPT, "--force", "--level", "off"))
+        of_step = {each["line"]: each for each in self.work_of(evaluated)["places"]}
+        of_evaluation = {each["line"]: each for each in self.report["evaluation_work"]["places"]}
+        model, metric = (next(f"train.py:{i}" for i, line in enumerate(evaluated.splitlines(), 1)
+                              if line.endswith(f"# {name}")) for name in ("evaluates", "compares"))
+        self.assertFalse({model, metric} & of_step.keys())
+        self.assertEqual(of_evaluation.keys(), {model, metric})
+        self.assertEqual((of_evaluation[model]["flops"], of_evaluation[model]["module"]), (2 * 16 * 64 * 32, "Linear"))
+        # Two times 16 x 64 floats, 16 x 16 x 64 bools written and read, and the sum.
+        self.assertEqual(of_evaluation[metric]["bytes"], 2 * 16 * 64 * 4 + 2 * 16 * 16 * 64 + 8)
+        self.assertIsNone(of_evaluation[metric]["module"])
+
+    def test_level_off_counts_nothing(self):
+        self.assertIsNone(self.work_of(SCRIPT, "--level", "off"))
+        self.assertIsNone(self.report["evaluation_work"])
 
 
 del Recording

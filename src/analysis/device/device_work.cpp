@@ -106,13 +106,11 @@ std::string opInModuleText(const DeviceWorkPlace& place) {
   return place.op + (place.module.empty() ? "" : " in " + place.module);
 }
 
-}  // namespace
-
-DeviceWork estimateDeviceWork(const LiveStore& store) {
+DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works) {
   DeviceWork result;
   std::map<std::string, Place> places;
   Times all{};
-  for (const events::OpWork& each : store.opWork()) {
+  for (const events::OpWork& each : works) {
     result.step = each.step();
     const std::string op(shortOp(store.name(each.op())));
     const Times times = timesOf(each, op, ratesOf(store));
@@ -143,6 +141,16 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
   std::stable_sort(result.places.begin(), result.places.end(),
                    [](const auto& a, const auto& b) { return a.low + a.high > b.low + b.high; });
   return result;
+}
+
+}  // namespace
+
+DeviceWork estimateDeviceWork(const LiveStore& store) {
+  return estimate(store, store.opWork());
+}
+
+DeviceWork estimateEvaluationWork(const LiveStore& store) {
+  return estimate(store, store.evaluationWork());
 }
 
 DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
@@ -218,7 +226,7 @@ std::string largestOpText(const DeviceWorkPlace& place) {
   return opInModuleText(place) + (isShort ? " of " + shapes : "");
 }
 
-std::string largestWorkText(const DeviceWork& work) {
+std::string largestPlacesText(const DeviceWork& work) {
   const auto middle = [&work](std::size_t place) {
     return place < work.places.size() ? (work.places[place].low + work.places[place].high) / 2 : 0;
   };
@@ -230,10 +238,15 @@ std::string largestWorkText(const DeviceWork& work) {
     return each.site.line + ", " + shareText(each) + (isMost ? " (mostly " : " (most of all ") +
            opInModuleText(each) + ")";
   };
-  std::string text = "By the sizes of its ops in step " + std::to_string(work.step) +
-                     ", its largest work is " + placeText(0);
-  if (middle(1) >= kNearlyAsLarge * middle(0)) text += ", and " + placeText(1);
-  return text + ".";
+  const bool areTwo = middle(1) >= kNearlyAsLarge * middle(0);
+  return placeText(0) + (areTwo ? ", and " + placeText(1) : "");
+}
+
+std::string largestWorkText(const DeviceWork& work) {
+  const std::string places = largestPlacesText(work);
+  if (places.empty()) return {};
+  return "By the sizes of its ops in step " + std::to_string(work.step) + ", its largest work is " +
+         places + ".";
 }
 
 }  // namespace highwater::analysis

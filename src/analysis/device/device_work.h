@@ -28,9 +28,9 @@ struct DeviceWorkPlace : DeviceWorkShare {
   double opLow = 0;              ///< lower bound of the largest op's share, 0 to 1
 };
 
-/// What takes the device's time in one step, estimated from the sizes of its ops.
+/// What takes the device's time in one step or one evaluation, estimated from the sizes of its ops.
 struct DeviceWork {
-  std::uint32_t step = 0;               ///< 0 where nothing was counted
+  std::uint32_t step = 0;               ///< 0: an evaluation
   std::vector<DeviceWorkPlace> places;  ///< the largest first
 };
 
@@ -45,6 +45,8 @@ struct DeviceWork {
 /// fits the caches moves faster. The simulated device computes on a core of the CPU, which does 2
 /// to 20, and its calls take less.
 [[nodiscard]] DeviceWork estimateDeviceWork(const LiveStore& store);
+/// The same of what a script's evaluation has the device do, its metrics included.
+[[nodiscard]] DeviceWork estimateEvaluationWork(const LiveStore& store);
 
 /// Estimates the share of the forward pass of a module and all below it. `path` is that of the
 /// module.
@@ -74,5 +76,7 @@ struct RepeatedWeights : DeviceWorkShare {
 /// largest work is train.py:52, 61 to 70 % (mostly addmm in head)." Empty where no place has a
 /// large share.
 [[nodiscard]] std::string largestWorkText(const DeviceWork& work);
+/// The places of that sentence alone: "train.py:52, 61 to 70 % (mostly addmm in head)".
+[[nodiscard]] std::string largestPlacesText(const DeviceWork& work);
 
 }  // namespace highwater::analysis

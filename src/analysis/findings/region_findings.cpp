@@ -6,6 +6,7 @@
 
 #include "analysis/account/memory_account.h"
 #include "analysis/account/time_account.h"
+#include "analysis/device/device_work.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/whole_steps.h"
 #include "core/fallback_advice.h"
@@ -116,6 +117,12 @@ constexpr std::string_view kOwnLoopAdvice =
     "where that is a loop in Python over rows or time steps, write it as ops on whole tensors, or "
     "copy what it reads to the CPU once and go through it there; else compute metrics on the "
     "device and read them once, or do it less often";
+/// A line outside of the modules with this share of an evaluation's work on the device, 0 to 1, is
+/// what makes it slow.
+constexpr double kLeastLineShare = 0.25;
+constexpr std::string_view kHeavyLineAdvice =
+    "write that line with ops whose tensors are smaller, as bincount in place of comparing all "
+    "values with all, or compute it once of all batches; else evaluate less often";
 /// A host that works for less than this between two waits, in ns, does not call a model between
 /// them: that queues dozens of ops.
 constexpr std::int64_t kLeastCallNs = 250'000;
@@ -341,6 +348,18 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
   }
   if (finding.advice.empty()) finding.advice = loaderAdvice(store);
   if (!waitLine.empty()) finding.evidence += "; most waits are at " + waitLine;
+  if (evaluates && (taker == Taker::Waits || readsAtEnd)) {
+    const DeviceWork work = estimateEvaluationWork(store);
+    const std::string places = largestPlacesText(work);
+    if (!places.empty()) {
+      finding.evidence += "; by the sizes of its ops, the device's largest work there is " + places;
+      const DeviceWorkPlace& first = work.places.front();
+      if (first.module.empty() && !first.site.line.empty() && first.low >= kLeastLineShare) {
+        finding.line = first.site.line;
+        finding.advice = kHeavyLineAdvice;
+      }
+    }
+  }
   if (!isNamed && !finding.line.empty()) {
     finding.advice = "at " + finding.line + ": " + finding.advice;
   }

@@ -232,8 +232,11 @@ struct OpenOpWork : at::ObserverContext {
 
 // The innermost op of the calling thread.
 thread_local OpenOpWork* openWork = nullptr;
-// The census that counts now; null outside of its step.
+// The census that counts now; null outside of its step and its evaluation.
 std::atomic<OpCensus*> counting{nullptr};
+// Whether it counts an evaluation, and how many ops it may yet count.
+std::atomic<bool> ofEvaluation{false};
+std::atomic<std::int32_t> opsLeft{0};
 
 /// Never destroyed: another thread may still be in the callback.
 OpCensus& theCensus() {
@@ -251,7 +254,13 @@ std::unique_ptr<at::ObserverContext> beginWork(const at::RecordFunction& functio
   Recorder* recorder = Recorder::active();
   OpCensus* census = counting.load(std::memory_order_acquire);
   OpStack* thread = threadOpStack();
-  if (!recorder || !census || !thread || recorder->deliberate()) return nullptr;
+  if (!recorder || !census || !thread) return nullptr;
+  const bool isEvaluation = ofEvaluation.load(std::memory_order_relaxed);
+  if (recorder->deliberate() && !isEvaluation) return nullptr;
+  if (isEvaluation && opsLeft.fetch_sub(1, std::memory_order_relaxed) <= 0) {
+    opsLeft.store(0, std::memory_order_relaxed);
+    return nullptr;
+  }
   auto work = std::make_unique<OpenOpWork>();
   work->outer = openWork;
   const std::string_view name = function.name();
@@ -373,13 +382,21 @@ void CensusOps::noteBorder(std::uint32_t step, StepBorder border) {
     if (counting.load(std::memory_order_acquire)) theCensus().nextMayBegin();
     return;
   }
-  if (isInStep_ && step != kStep) return end(border == StepBorder::kBegins);
+  if (isInEvaluation_ || (isInStep_ && step != kStep)) return end(border == StepBorder::kBegins);
   if (step != kStep) return;
   begin();
   isInStep_ = isCounting_;
   if (counting.load(std::memory_order_acquire)) {
     theCensus().dropBefore(border == StepBorder::kBeganEarlier);
   }
+}
+
+void CensusOps::noteEvaluation() {
+  if (hadEvaluation_ || isCounting_ || recorder_.step() < kStep) return;
+  ofEvaluation.store(true, std::memory_order_relaxed);
+  opsLeft.store(kMostEvaluationOps, std::memory_order_relaxed);
+  begin();
+  isInEvaluation_ = hadEvaluation_ = isCounting_;
 }
 
 void CensusOps::begin() {
@@ -396,9 +413,11 @@ void CensusOps::end(bool withNext) {
   // Of a silenced one another thread of the process before a fork may have held the lock.
   const bool isSilenced = counting.exchange(nullptr, std::memory_order_acq_rel) == nullptr;
   const bool isOfStep = std::exchange(isInStep_, false);
+  const bool isOfEvaluation = std::exchange(isInEvaluation_, false);
+  ofEvaluation.store(false, std::memory_order_relaxed);
   if (isSilenced) return;
-  if (isOfStep) {
-    theCensus().record(recorder_, kStep, withNext);
+  if (isOfStep || isOfEvaluation) {
+    theCensus().record(recorder_, isOfStep ? kStep : 0, withNext);
   } else {
     theCensus().dropBefore(false);
   }

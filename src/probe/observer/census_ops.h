@@ -7,13 +7,16 @@
 
 namespace highwater::probe {
 
-/// Counts the work of the ops of one early step, on all threads, from their tensors' sizes. In all
-/// other steps its callback is off and costs nothing. Training thread only.
+/// Counts the work of the ops of one early step and of one evaluation, on all threads, from their
+/// tensors' sizes. At other times its callback is off and costs nothing. Training thread only.
 class CensusOps {
  public:
   /// The step whose ops are counted: the optimizer has its state by then, and shapes have been
   /// compiled.
   static constexpr std::uint32_t kStep = 3;
+  /// Of an evaluation only so many ops are counted: a few batches are like the others, and counting
+  /// takes a few microseconds an op.
+  static constexpr std::int32_t kMostEvaluationOps = 5000;
 
   /// Prepares to count for `recorder`, which must outlive this.
   explicit CensusOps(Recorder& recorder);
@@ -28,6 +31,9 @@ class CensusOps {
   /// Counts from the begin of the step kStep to that of the next one. Where that may turn out to
   /// have been earlier, it counts both from there.
   void noteBorder(std::uint32_t step, StepBorder border);
+  /// An evaluation begins. The first one after the counted step is counted, to the begin of the
+  /// next step.
+  void noteEvaluation();
 
  private:
   void begin();
@@ -37,7 +43,9 @@ class CensusOps {
   Recorder& recorder_;
   std::uint64_t callback_;
   bool isCounting_ = false;
-  bool isInStep_ = false;  ///< kStep has begun
+  bool isInStep_ = false;        ///< kStep has begun
+  bool isInEvaluation_ = false;  ///< the one that is counted
+  bool hadEvaluation_ = false;   ///< or it was
 };
 
 }  // namespace highwater::probe

@@ -12,8 +12,8 @@
 
 namespace highwater::probe {
 
-/// Adds up what the ops of one step have the device do, by op and place, for events::OpWork. Any
-/// thread may call a method unless its comment says otherwise.
+/// Adds up what the ops of a step or an evaluation have the device do, by op and place, for
+/// events::OpWork. Any thread may call a method unless its comment says otherwise.
 class OpCensus {
  public:
   /// Ops that belong together: calls of one op at one place.
@@ -45,9 +45,9 @@ class OpCensus {
   void nextMayBegin();
   /// Forgets what was added: all of it, or all before the last nextMayBegin() if `keepNext`.
   void dropBefore(bool keepNext);
-  /// Records what was added as the work of `step`, the largest first and up to kMostRows; the last
-  /// of these is what is left, with the op kOtherId. What was added since nextMayBegin() counts
-  /// only `withNext`. Then begins anew.
+  /// Records what was added as the work of `step`, or of an evaluation (0), the largest first and
+  /// up to kMostRows; the last of these is what is left, with the op kOtherId. What was added since
+  /// nextMayBegin() counts only `withNext`. Then begins anew.
   void record(Recorder& recorder, std::uint32_t step, bool withNext);
 
   static constexpr std::size_t kMostRows = 256;

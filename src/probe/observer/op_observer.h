@@ -19,7 +19,7 @@ namespace highwater::probe {
 ///   other ops run as if nobody observed.
 /// - `ops`: the same, and a global RecordFunction callback records every op of all threads.
 ///
-/// At both, the work of the ops of one step is counted (CensusOps).
+/// At both, the work of the ops of one step and of one evaluation is counted (CensusOps).
 ///
 /// At `monitor` a marker says so where another user of the dispatcher's key leaves it blind.
 ///
@@ -35,6 +35,9 @@ class OpObserver {
   ~OpObserver();
   OpObserver(const OpObserver&) = delete;
   OpObserver& operator=(const OpObserver&) = delete;
+
+  /// An evaluation begins: see CensusOps.
+  void noteEvaluation() { census_.noteEvaluation(); }
 
   /// Has all kernels and callbacks of the process do nothing from now on. For the child of a fork,
   /// where nothing can be removed.

@@ -377,7 +377,10 @@ void ScriptProbe::beginPhase(std::string_view key) {
     }
   }
   suspendPhase();
-  if (next.evaluates && !around.evaluates) cutStep(/*mayBeReadLater=*/true);
+  if (next.evaluates && !around.evaluates) {
+    cutStep(/*mayBeReadLater=*/true);
+    if (observer_) observer_->noteEvaluation();
+  }
   recorder_.setDeliberate(next.evaluates);
   phases_.push_back(next);
   resumePhase();
