@@ -16,11 +16,9 @@ StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range) {
           static_cast<std::size_t>(last - records.begin())};
 }
 
-std::optional<TimeRange> firstToLastStep(const LiveStore& store) {
-  const auto& records = store.steps().records;
-  if (records.empty()) return std::nullopt;
-  return TimeRange{records.front().begin_ns(),
-                   records.back().begin_ns() + records.back().duration_ns()};
+TimeRange firstToLast(const LiveStore& store, const StepRows& steps) {
+  const auto records = steps.in(store);
+  return {records.front().begin_ns(), endNsOf(records.back())};
 }
 
 std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {

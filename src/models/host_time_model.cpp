@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/account/host_lines.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 
@@ -17,6 +18,10 @@ namespace {
 
 bool isSampled(const HostTimeRow& row) {
   return row.samples > 0;
+}
+
+bool isHighwaters(const HostTimeRow& row) {
+  return row.site.line.empty() && row.site.library == analysis::kHighwaters;
 }
 
 QString activityText(const HostTimeRow& row) {
@@ -35,6 +40,7 @@ QString activityText(const HostTimeRow& row) {
 
 /// What the host ran at the line: the library's line that it called, or else the line itself.
 QString lineText(const HostTimeRow& row) {
+  if (isHighwaters(row)) return HostTimeModel::tr("Highwater's own code");
   if (row.site.line.empty()) return kNoValue;
   const std::string& called = row.site.library.empty() ? row.site.text : row.site.library;
   return called.empty() ? text(row.site.line)
@@ -42,6 +48,9 @@ QString lineText(const HostTimeRow& row) {
 }
 
 QString lineTip(const HostTimeRow& row) {
+  if (isHighwaters(row)) {
+    return HostTimeModel::tr("Its hooks run in your script, most of it in the first steps");
+  }
   if (!row.site.line.empty()) {
     QStringList lines{text(row.site.path) + QLatin1Char(':') + QString::number(row.site.number)};
     if (!row.site.text.empty()) lines << text(row.site.text);
@@ -126,7 +135,8 @@ void HostTimeModel::refresh(std::vector<HostTimeRow> rows, std::size_t steps) {
     return sum + double(row.ns);
   });
   replaceRows(std::move(rows), [](const HostTimeRow& row) {
-    std::string key = row.site.path + '\n' + std::to_string(row.site.number);
+    std::string key =
+        row.site.path + '\n' + std::to_string(row.site.number) + (isHighwaters(row) ? "h" : "");
     for (const int part : {static_cast<int>(row.planned), static_cast<int>(row.activity),
                            static_cast<int>(row.part.region), static_cast<int>(row.part.phase),
                            static_cast<int>(row.part.after), static_cast<int>(row.part.name)}) {

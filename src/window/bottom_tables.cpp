@@ -431,8 +431,10 @@ void BottomTables::refreshHostTime() {
                 pages_->indexOf(opsTable_) + 1);
   if (pages_->currentWidget() != hostTimeTable_) return;
   const auto range = axis_->selection();
-  const std::optional<views::TimeRange> counted =
-      range ? range : analysis::firstToLastStep(*store_);
+  // As the other tables and the findings: of whole steps, where there are any.
+  const analysis::StepRows steps = range ? analysis::wholeStepsIn(*store_, *range)
+                                         : analysis::StepRows{0, store_->steps().records.size()};
+  const auto counted = steps.empty() ? range : analysis::firstToLast(*store_, steps);
   const std::int64_t upToNs = store_->completeUpToNs();
   const bool sameRange = range == hostTimeOf_;
   const bool ended = store_->end().has_value();
@@ -440,8 +442,7 @@ void BottomTables::refreshHostTime() {
   QElapsedTimer counting;
   counting.start();
   if (counted) {
-    hostTime_.refresh(analysis::hostTime(*store_, counted),
-                      analysis::wholeStepsIn(*store_, *counted).size());
+    hostTime_.refresh(analysis::hostTime(*store_, counted), steps.size());
   }
   hostTimeOf_ = range;
   hostTimeUpToNs_ = upToNs;

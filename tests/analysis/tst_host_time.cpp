@@ -4,6 +4,7 @@
 #include <random>
 #include <vector>
 
+#include "analysis/account/host_lines.h"
 #include "analysis/account/host_time.h"
 #include "step_events.h"
 #include "support/test_program.h"
@@ -109,6 +110,24 @@ class TestHostTime : public QObject {
     QCOMPARE(totalNsOf(rows), accountTime(store).nsOfRun());
     QVERIFY(std::is_sorted(rows.begin(), rows.end(),
                            [](const HostTimeRow& a, const HostTimeRow& b) { return a.ns > b.ns; }));
+  }
+
+  void highwatersOwnCodeIsNoLineOfTheUsers() {
+    TwoSampledSteps run;
+    constexpr CallSiteId kHooked = 8;
+    run.store.apply(Definitions{{},
+                                {},
+                                {{kHooked, kNoId, "main, in highwater/_probe.py:398 _is_scripts",
+                                  "/home/me/train.py", 9, "rows = augment(rows)"}},
+                                {}});
+    run.sample(110, kData);
+    run.sample(120, kHooked);
+    const auto rows = hostTime(run.done());
+    QCOMPARE(stepRow(rows, Phase::BatchAssembly, Activity::Work, 9)->samples, std::uint64_t{1});
+    const HostTimeRow* own = stepRow(rows, Phase::BatchAssembly, Activity::Work, 0);
+    QVERIFY(own && own->site.line.empty());
+    QCOMPARE(own->site.library, std::string(kHighwaters));
+    QCOMPARE(own->ns, 40 * kMs);
   }
 
   void countsTheRangeAlone() {

@@ -70,6 +70,10 @@ std::vector<HostLine> sampledBy(const LiveStore& store, std::span<const TimeRang
   std::map<std::invoke_result_t<KeyOf, const CallSiteParts&>, Row> rows;
   for (const auto& [id, counted] : bySite) {
     CallSiteParts site = store.callSiteParts(id);
+    if (site.library.starts_with("highwater/")) {
+      site = {};
+      site.library = kHighwaters;
+    }
     Row& row = rows[keyOf(site)];
     row.line.samples += counted.samples;
     row.line.share += counted.weight / all.weight;

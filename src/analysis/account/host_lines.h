@@ -14,12 +14,16 @@ namespace highwater::analysis {
 /// A line of the user's code, with the library's line that it called, at which the host did work of
 /// its own. Of a function: its line with the most samples, and the numbers of all of them.
 struct HostLine {
-  CallSiteParts site;         ///< empty where no line of the user's ran
+  /// Empty where no line of the user's ran; but kHighwaters as the library where Highwater's hooks
+  /// did, which a line of the user's called unknowingly.
+  CallSiteParts site;
   CallSiteId id = kNoId;      ///< a call site there
   std::uint64_t samples = 0;  ///< host samples that were taken in it
   std::uint64_t of = 0;       ///< all that were counted
   double share = 0;           ///< of the time that those stand for, 0 to 1
 };
+
+inline constexpr std::string_view kHighwaters = "highwater";
 
 /// Whether a library's line checks the arguments of a torch.distributions.Distribution
 /// (torch/distributions/distribution.py and constraints.py), which validate_args=False leaves out.

@@ -58,9 +58,11 @@ void addWork(const LiveStore& store, const TimeRange& range, std::vector<HostTim
       continue;
     }
     // Of a line with several calls of libraries, the one with the most samples.
-    std::map<std::pair<std::string, std::uint32_t>, HostLine> lines;
+    std::map<std::tuple<std::string, std::uint32_t, bool>, HostLine> lines;
     for (HostLine& each : hostLines(store, work.sampled)) {
-      const auto [at, isNew] = lines.try_emplace({each.site.path, each.site.number}, each);
+      const bool isHighwaters = each.site.library == kHighwaters;
+      const auto [at, isNew] =
+          lines.try_emplace({each.site.path, each.site.number, isHighwaters}, each);
       if (isNew) continue;
       at->second.samples += each.samples;
       at->second.share += each.share;

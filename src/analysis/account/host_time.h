@@ -15,7 +15,8 @@ struct HostTimeRow {
   Activity activity = Activity::Work;
   bool planned = false;   ///< a wait that the training loop intends
   CallSiteId id = kNoId;  ///< a call site of the line
-  /// Empty where unknown: threads of backward have no line, and work without a sample has none.
+  /// Empty where unknown: threads of backward have no line, and work without a sample has none. Of
+  /// Highwater's hooks only the library: kHighwaters.
   CallSiteParts site;
   std::int64_t ns = 0;
   std::int64_t lowNs = 0, highNs = 0;  ///< bounds of `ns`: see hostTime()
