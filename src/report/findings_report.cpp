@@ -118,10 +118,8 @@ std::string findingsText(const Findings& findings, std::size_t width) {
       lines += hangingText(space, "See: " + std::string(source), space.size() + 2, width);
     }
   }
-  const auto priced = std::count_if(findings.found.begin(), findings.found.end(),
-                                    [](const Finding& each) { return each.gainMs.has_value(); });
   const bool said = findings.verdict.text.find("host's waits") != std::string::npos;
-  if (priced > 1 && findings.gainOfAllMs && !said) {
+  if (findings.priced() > 1 && findings.gainOfAllMs && !said) {
     lines +=
         hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);
   }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/units.h"
+#include "models/qt_text.h"
 #include "views/panels/dock_title.h"
 #include "views/panels/finding_example.h"
 #include "views/panels/findings_panel.h"
@@ -156,10 +158,12 @@ void FindingsDock::showChecked() {
   panel_->showFindings(findings, store_->hello().has_value(), store_->end().has_value());
   const std::size_t count = findings.found.size();
   const QString of = findings.ofRange ? tr(" in the selection") : QString();
-  title_->setSubtitle(count == 0         ? of.trimmed()
-                      : count == 1       ? QStringLiteral("1") + of
-                      : findings.ofRange ? QString::number(count) + of
-                                         : tr("%1, the worst first").arg(count));
+  const auto& all = findings.gainOfAllMs;
+  // Two of them may save less together than each by itself.
+  const QString together = findings.priced() > 1 && all && all->estimate > 0
+                               ? tr(", together %1 a step").arg(text(formatMs(all->estimate)))
+                               : QString();
+  title_->setSubtitle(count == 0 ? of.trimmed() : QString::number(count) + together + of);
   if (!findings.ofRange) {
     emit memoryGrows(findings.driverMemoryGrows());
     emit waitsCostLittle(findings.waitsCostLittle);

@@ -180,6 +180,14 @@ GainAccount::GainAccount(const LiveStore& store, std::size_t firstRow, std::size
       medianMs_(medianMs),
       noiseMs_(noiseMs) {}
 
+namespace {
+
+Gain sumOf(const Gain& a, const Gain& b) {
+  return {a.low + b.low, a.estimate + b.estimate, a.high + b.high};
+}
+
+}  // namespace
+
 void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostMs) {
   std::sort(fix.removed.begin(), fix.removed.end(),
             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
@@ -187,8 +195,10 @@ void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostM
   findings.found.push_back(std::move(finding));
 }
 
-void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) const {
+void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) {
   price(finding, gain);
+  if (!ofOthers_) ofOthers_ = Gain{};
+  *ofOthers_ = sumOf(*ofOthers_, *finding.gainMs);
   findings.found.push_back(std::move(finding));
 }
 
@@ -224,7 +234,7 @@ Turns<> GainAccount::settle(Findings& findings) {
     mostMs = std::max(mostMs, each.mostMs);
     co_await NextTurn{};
   }
-  ofAll_ = gainOf(all, mostMs);
+  ofFixes_ = gainOf(all, mostMs);
 }
 
 void GainAccount::price(Finding& finding, Gain gain) const {
@@ -369,16 +379,21 @@ constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
 constexpr double kLittleSaved = 0.05;
 
 void addGainOfAll(const GainAccount& gains, Findings& findings) {
-  findings.gainOfAllMs = gains.ofAll();
-  if (!findings.gainOfAllMs) return;
   double waitsMs = 0, highMs = 0;
   for (const Finding& each : findings.found) {
     if (!each.gainMs || !each.waitsMs) continue;
     waitsMs += *each.waitsMs;
     highMs += std::max(*each.waitsMs, each.gainMs->high);
   }
-  Gain& all = *findings.gainOfAllMs;
-  all = {std::min(all.low, waitsMs), std::min(all.estimate, waitsMs), std::min(all.high, highMs)};
+  const auto bounded = [&](const Gain& gain) {
+    return Gain{std::min(gain.low, waitsMs), std::min(gain.estimate, waitsMs),
+                std::min(gain.high, highMs)};
+  };
+  const auto ofFixes = gains.ofFixes(), ofOthers = gains.ofOthers();
+  if (ofFixes) findings.gainOfWaitsMs = bounded(*ofFixes);
+  if (ofFixes || ofOthers) {
+    findings.gainOfAllMs = bounded(sumOf(ofFixes.value_or(Gain{}), ofOthers.value_or(Gain{})));
+  }
 }
 
 /// Of a run that ran out of memory because it grew, that is the cause; and that its memory was
@@ -413,7 +428,7 @@ void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
 void addCostOfWaits(double medianMs, Findings& findings) {
   Verdict& verdict = findings.verdict;
   if (verdict.bottleneck != Bottleneck::kDevice) return;
-  const auto& gain = findings.gainOfAllMs;
+  const auto& gain = findings.gainOfWaitsMs;
   findings.waitsCostLittle =
       gain ? gain->estimate <= kLittleSaved * medianMs
            : std::none_of(findings.found.begin(), findings.found.end(),
@@ -446,6 +461,11 @@ Finding deviceUnused(const LiveStore& store) {
 }
 
 }  // namespace
+
+std::size_t Findings::priced() const {
+  return static_cast<std::size_t>(std::count_if(
+      found.begin(), found.end(), [](const Finding& each) { return each.gainMs.has_value(); }));
+}
 
 bool Findings::driverMemoryGrows() const {
   return std::any_of(found.begin(), found.end(), [](const Finding& each) {

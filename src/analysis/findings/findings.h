@@ -117,9 +117,11 @@ struct Findings {
   /// its 95 % interval, 1.57 IQR / sqrt(n) (McGill, Tukey and Larsen, Variations of Box Plots,
   /// 1978), and at least kLeastLostShare of it. Only steps of the same batch shape are compared.
   double noiseMs = 0;
-  /// What fixing all findings about time together gains, in ms a step. Less than the sum of their
-  /// gains, if each would only move the wait to the next. At most what they wait for together.
-  /// Empty where it is unknown.
+  /// What fixing all findings about the host's waits together gains, in ms a step. Less than the
+  /// sum of their gains, if each would only move the wait to the next. At most what they wait for
+  /// together. Empty where it is unknown.
+  std::optional<Gain> gainOfWaitsMs;
+  /// The same of all findings about time.
   std::optional<Gain> gainOfAllMs;
   Verdict verdict;
   /// Removing the host's waits saves hardly anything, as the verdict says: the device works
@@ -128,6 +130,9 @@ struct Findings {
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
+
+  /// How many of the findings say what their fix gains.
+  [[nodiscard]] std::size_t priced() const;
 
   /// Whether driver memory grows while the settings stay, by what was found: then a prediction of
   /// its peak holds for the steps so far only.

@@ -218,13 +218,12 @@ struct LostTime {
     finding.advice = ofLibrary.empty() ? advice : ofLibrary;
     if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;
     const std::size_t all = checked.records.size();
-    const double eachMs =
-        finding.waitsMs.value_or(0) * static_cast<double>(all) / static_cast<double>(count);
+    const double eachMs = static_cast<double>(totalNs) / kNsPerMs / static_cast<double>(count);
     const bool isAll = steps.size() == all;
     finding.evidence =
         std::to_string(count) + (finding.kind == FindingKind::Fallback ? " call" : " wait") +
-        (count == 1 ? " of " : "s of ") + formatMs(eachMs) + (count == 1 ? "" : " each") + ", in " +
-        (isAll ? "all " : std::to_string(steps.size()) + " of ") + std::to_string(all) +
+        (count == 1 ? " of " : "s of ") + formatMs(eachMs) + (count == 1 ? "" : " on average") +
+        ", in " + (isAll ? "all " : std::to_string(steps.size()) + " of ") + std::to_string(all) +
         " steps (" + std::to_string(finding.firstStep) + " to " + std::to_string(finding.lastStep) +
         checked.withoutText() + "), most " +
         (finding.where == store.callSite(worst.site)    ? "at "
@@ -553,10 +552,12 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   finding.title = std::string(phase == events::Phase::OptimizerStep
                                   ? "Reads in a loop in the optimizer's step: "
                                   : "Reads in a loop: ") +
-                  std::to_string(aStep) + " times a step the host waits for values, which takes " +
-                  costText(loopMs);
-  finding.evidence += "; the host waits " + costText(steps.perStepMs(loop.lost.totalNs)) +
-                      " in it, and the device for the host in the rest";
+                  std::to_string(aStep) +
+                  " times a step the host waits for a value; from the first to "
+                  "the last they take " +
+                  costText(loopMs) + ", of which it waits " +
+                  formatMs(steps.perStepMs(loop.lost.totalNs));
+  finding.evidence += "; in the rest the device waits for the host";
   const CodeSign* anomaly = steps.store.sign(kAnomalySign);
   const bool isAnomalyDetection = phase == events::Phase::Backward && anomaly;
   if (isAnomalyDetection) nameAnomalyDetection(anomaly->line, aStep, finding);
