@@ -346,6 +346,24 @@ class TestPanels : public QObject {
     QCOMPARE(asked[1][0].value<SetKnobs>().lossEvery, std::optional<std::uint32_t>(6));
   }
 
+  void aTypedValueCanBeTakenBack() {
+    ScrolledControls controls;
+    QVERIFY(controls.shown);
+    QSignalSpy asked(controls.panel, &ControlsPanel::changeRequested);
+    auto* spin = controls.find<QSpinBox>("lossEverySpin");
+    controls.area.ensureWidgetVisible(spin);
+    spin->setFocus();
+    QTRY_VERIFY(spin->hasFocus());
+    const QString before = spin->text();
+    spin->selectAll();
+    QTest::keyClick(spin, Qt::Key_9);
+    QVERIFY(spin->text() != before);
+    QTest::keyClick(spin, Qt::Key_Escape);
+    QCOMPARE(spin->text(), before);
+    controls.find<QSpinBox>("batchSpin")->setFocus();
+    QCOMPARE(asked.count(), 0);
+  }
+
   void aChosenValueCanBeTakenBack() {
     ScrolledControls controls;
     QVERIFY(controls.shown);

@@ -1,10 +1,13 @@
 #include "views/panels/controls_panel.h"
 
+#include <QAbstractSpinBox>
 #include <QApplication>
 #include <QKeyEvent>
+#include <QLineEdit>
 #include <QSignalBlocker>
 #include <QToolButton>
 #include <algorithm>
+#include <utility>
 
 #include "models/tuning_state.h"
 #include "ui_controls_panel.h"
@@ -285,14 +288,20 @@ void ControlsPanel::setLive(bool live) {
   showChosen();
 }
 
+/// Whether the control with the focus has a text that was typed and is not its value yet.
+bool ControlsPanel::isTyping() const {
+  const auto* spin = qobject_cast<QAbstractSpinBox*>(QApplication::focusWidget());
+  const auto* line = spin && isAncestorOf(spin) ? spin->findChild<QLineEdit*>() : nullptr;
+  return line && line->isModified();
+}
+
 /// Enter uses a chosen value, Esc returns to the one in use.
 void ControlsPanel::keyPressEvent(QKeyEvent* event) {
   const bool enter = event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter;
   if (waitsForApply_ && enter) {
     commit();
-  } else if (waitsForApply_ && event->key() == Qt::Key_Escape) {
-    waitsForApply_ = false;
-    put(effective_);
+  } else if ((waitsForApply_ || isTyping()) && event->key() == Qt::Key_Escape) {
+    put(std::exchange(waitsForApply_, false) ? effective_ : knobs());
   } else {
     QWidget::keyPressEvent(event);
   }

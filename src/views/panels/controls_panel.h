@@ -104,6 +104,7 @@ class ControlsPanel final : public QWidget {
   void showSafe();
   [[nodiscard]] bool sliderHeld() const;
   void put(const Knobs& knobs);
+  [[nodiscard]] bool isTyping() const;
 
   std::unique_ptr<Ui::ControlsPanel> ui_;
   QTimer settle_;
