@@ -250,7 +250,7 @@ void PredictedPeak::showSafe(bool provisional) {
   const bool isSequence = chosen.length > 1;
   const auto value = [isSequence](const std::optional<std::uint32_t>& safe, std::uint32_t most,
                                   std::uint32_t at) {
-    if (!safe) return isSequence ? tr("none at %1").arg(at) : tr("none");
+    if (!safe) return isSequence ? tr("none certain at %1").arg(at) : tr("none certain");
     const QString number = QString::fromUtf8(*safe >= most ? "≥ %1" : "%1").arg(*safe);
     return isSequence ? tr("%1 at %2").arg(number).arg(at) : number;
   };
@@ -263,6 +263,14 @@ void PredictedPeak::showSafe(bool provisional) {
     const QString wait = tr("Being computed from the recorded ops");
     rows.push_back({tr("Safe batch"), tr("computing…"), wait});
     if (isSequence) rows.push_back({tr("Safe length"), tr("computing…"), wait});
+    return rows_.setRows(std::move(rows));
+  }
+  if (state_->memoryGrows()) {
+    const QString why =
+        tr("Memory grows, as the findings say: a longer run takes more than any "
+           "prediction");
+    rows.push_back({tr("Safe batch"), tr("none for good"), why});
+    if (isSequence) rows.push_back({tr("Safe length"), tr("none for good"), why});
     return rows_.setRows(std::move(rows));
   }
   const auto batch = state_->largestSafeBatch(chosen.length);
