@@ -152,6 +152,16 @@ class TestVerdict : public QObject {
              verdict.text.c_str());
   }
 
+  void whereNothingWaitsItSaysThatNothingTells() {
+    OwnedBatch batch = runOf(evenStep(200), 40).batch();
+    batch.syncPoints.clear();
+    batch.deviceSpans.clear();
+    const Verdict verdict = verdictOf(batch);
+    QCOMPARE(verdict.bottleneck, Bottleneck::kUnknown);
+    QVERIFY2(verdict.text.find("is not known: no wait of the host tells") != std::string::npos,
+             verdict.text.c_str());
+  }
+
   void noneOnTheCpuAndOfAFewSteps() {
     QVERIFY(verdictOf(runOf(evenStep(1000), 4).batch()).text.empty());
     LiveStore store;

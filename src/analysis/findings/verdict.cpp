@@ -207,7 +207,11 @@ Verdict verdictOn(const CheckedSteps& steps) {
                                             formatDuration(drain->endNs - drain->beginNs) +
                                             " until what the steps have queued is done");
     }
-    if (waits > kHardlyWaits || !keepsUp(steps.store, newest, stepsNs)) return {};
+    if (waits > kHardlyWaits || !keepsUp(steps.store, newest, stepsNs)) {
+      return {Bottleneck::kUnknown,
+              "Whether the host or the device is the bottleneck is not known: no wait of the host "
+              "tells how far behind the device is. A read of the loss every 20 steps would."};
+    }
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
   }
