@@ -18,6 +18,7 @@
 #include "analysis/named_phases.h"
 #include "analysis/run_summary.h"
 #include "analysis/settings_change.h"
+#include "analysis/whole_steps.h"
 #include "core/units.h"
 #include "models/qt_text.h"
 #include "views/lanes/event_text.h"
@@ -389,7 +390,10 @@ void WindowDocks::refreshNumbers(const analysis::RunSummary& summary) {
     numbers.fillsQueue = recent.count < kLeastSteps && store_->hasQueue();
   }
   if (live_) numbers.machine = models::machineRows(*store_);
-  numbers.lengthNs = numbersOf_.endNs - numbersOf_.beginNs;
+  // Of the steps: before the first, a script imports and loads.
+  const analysis::StepRows steps = analysis::wholeStepsIn(*store_, numbersOf_);
+  const views::TimeRange of = steps.empty() ? numbersOf_ : analysis::firstToLast(*store_, steps);
+  numbers.lengthNs = of.endNs - of.beginNs;
   numbers.rate = text(store_->rateText(numbers.summary.tokensPerS > 0
                                            ? numbers.summary.tokensPerS
                                            : std::numeric_limits<double>::quiet_NaN()));
