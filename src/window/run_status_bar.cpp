@@ -83,7 +83,9 @@ QString stateText(const run::Run& run) {
       return withStep(run.sweeps() ? RunStatusBar::tr("Sweeping") : RunStatusBar::tr("Paused"),
                       last);
     case Session::State::kStopping:
-      return withStep(RunStatusBar::tr("Stopping"), last);
+      return run.mayKill()
+                 ? withStep(RunStatusBar::tr("Ctrl+C has not stopped the script; Kill… does"), last)
+                 : withStep(RunStatusBar::tr("Stopping"), last);
     case Session::State::kIdle:
     case Session::State::kEnded:
       break;
