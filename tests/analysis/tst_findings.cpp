@@ -124,6 +124,19 @@ class TestFindings : public QObject {
     QVERIFY(found.where.starts_with("forward"));
   }
 
+  /// An op that itself takes 1 of 10 ms does not run on the CPU for 10.
+  void aFallbackThatMostlyWaitsSaysSo() {
+    JudgedRun run;
+    for (std::uint32_t step = 1; step <= 40; ++step) {
+      run.more.fallbacks.push_back(
+          fallbackAt(step, events::Phase::Forward, JudgedRun::beginMs(step) + 10, 10, 9));
+    }
+    const Findings findings = run.judge();
+    QCOMPARE(kindsOf(findings), Kinds{FindingKind::Fallback});
+    QVERIFY2(findings.found[0].title.ends_with("10.0 ms a step, most of it waiting for the device"),
+             findings.found[0].title.c_str());
+  }
+
   void anAcceptedFallbackIsNone() {
     JudgedRun run;
     JudgedRun::addFallback(run.more, 7, JudgedRun::beginMs(7));

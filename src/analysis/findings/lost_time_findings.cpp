@@ -687,10 +687,12 @@ void addFallback(const CheckedSteps& steps, const std::string& op, const Fallbac
   // Without the fallback, part of this wait would move to the next sync point.
   finding.evidence += "; " + formatMs(steps.perStepMs(fallbacks.waitNs)) +
                       " of this is waiting for queued device work, copies included" + switches;
-  finding.title = "Fallback: " + op +
-                  (fallbacks.hasBackward ? " and its backward run on the CPU and block"
-                                         : " runs on the CPU and blocks") +
-                  " the host, " + costText(costMs);
+  finding.title =
+      "Fallback: " + op +
+      (fallbacks.hasBackward ? " and its backward run on the CPU and block"
+                             : " runs on the CPU and blocks") +
+      " the host, " + costText(costMs) +
+      (2 * fallbacks.waitNs > lost.totalNs ? ", most of it waiting for the device" : "");
   steps.gains.add(findings, std::move(finding), lost.fix());
 }
 
