@@ -301,6 +301,10 @@ void TuningState::setReserve(double reserve) {
   emit reserveChanged();
 }
 
+QString TuningState::rateUnit() const {
+  return text(store_->rateUnit());
+}
+
 void TuningState::setMemoryGrows(bool grows) {
   if (grows == memoryGrows_) return;
   memoryGrows_ = grows;

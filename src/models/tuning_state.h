@@ -80,6 +80,8 @@ class TuningState final : public QObject {
   /// Whether the memory of the run grows while its settings stay, so that what is predicted holds
   /// for the steps so far only (analysis::Findings::driverMemoryGrows()).
   [[nodiscard]] bool memoryGrows() const { return memoryGrows_; }
+  /// What TriedSetting::tokensPerS counts: "tokens/s" or "samples/s".
+  [[nodiscard]] QString rateUnit() const;
   void setMemoryGrows(bool grows);
 
   /// The largest safe batch for a length and the longest safe length for a batch: see

@@ -148,10 +148,10 @@ QString SettingPlot::tipAt(const QPoint& position) const {
     if (each.setting != *setting) continue;
     if (each.outOfMemory) lines << tr("Ran out of memory");
     if (each.steps > 0 && std::isfinite(each.tokensPerS)) {
-      lines << tr("%1 steps, %2 tokens/s (half of them %3 to %4)")
+      lines << tr("%1 steps, %2 %3 (half of them %4 to %5)")
                    .arg(each.steps)
-                   .arg(text(formatRate(each.tokensPerS)), text(formatRate(each.lowerQuartile)),
-                        text(formatRate(each.upperQuartile)));
+                   .arg(text(formatRate(each.tokensPerS)), state_->rateUnit(),
+                        text(formatRate(each.lowerQuartile)), text(formatRate(each.upperQuartile)));
     }
   }
   if (marks_.recommended == *setting) lines << tr("Recommended");

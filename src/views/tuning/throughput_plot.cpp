@@ -248,7 +248,7 @@ void ThroughputPlot::paintCaptions(QPainter& painter) {
     return;
   }
   painter.drawText(QRectF(2, 0, plot.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   tr("tokens/s"));
+                   state_->rateUnit());
   const QString unit = unit_ >= kGiBFrom ? tr("GiB") : tr("MiB");
   painter.drawText(
       QRectF(0, height() - 18, plot.right() + 1, 16), Qt::AlignRight | Qt::AlignVCenter,
