@@ -14,6 +14,8 @@ constexpr int kSmallBelow = 1400, kLowBelow = 820;
 constexpr int kCompactBelow = 1100;
 /// A compact window of this height has room for Selection above Findings.
 constexpr int kTallFrom = 720;
+/// Narrower ones have not even room for the column of docks of a compact window.
+constexpr int kNarrow = 640;
 /// The version of the saved layout: increment when docks change.
 constexpr int kStateVersion = 3;
 
@@ -130,6 +132,10 @@ void DockLayout::beforeResize() {
 
 void DockLayout::resized() {
   if (WindowSize::of(*window_) != size_) layOut();
+  // Qt leaves docks as narrow as it had to make them.
+  const bool squeezed = window_->width() < kNarrow;
+  if (squeezed_ && !squeezed && compact_) docks_->widenColumn();
+  squeezed_ = squeezed;
 }
 
 }  // namespace highwater::window

@@ -74,8 +74,9 @@ class DockLayout final : public QObject {
   std::optional<QByteArray> covered_;  ///< while a page hides them
   bool compact_ = false;               ///< they are arranged for a compact window
   bool placed_ = false;
-  bool laidOut_ = false;  ///< on screen, or by the user's settings
-  bool later_ = false;    ///< they need new sizes once no page hides them
+  bool laidOut_ = false;   ///< on screen, or by the user's settings
+  bool later_ = false;     ///< they need new sizes once no page hides them
+  bool squeezed_ = false;  ///< the window has no room for the docks of a compact one
 };
 
 }  // namespace highwater::window

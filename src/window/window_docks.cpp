@@ -235,8 +235,7 @@ void WindowDocks::setCompact(bool tall) {
     above = dock;
   }
   column.front()->raise();
-  window_->resizeDocks({findingsDock_, selectionDock_}, {kCompactColumn, kCompactColumn},
-                       Qt::Horizontal);
+  widenColumn();
   if (tall) {
     const int numbers = kDockTitle * 2 + kSmallSizes.numbers;
     window_->resizeDocks({selectionDock_, findingsDock_},
@@ -244,6 +243,11 @@ void WindowDocks::setCompact(bool tall) {
   }
   window_->layout()->activate();  // makes the tab bars
   tidyTabBars();
+}
+
+void WindowDocks::widenColumn() {
+  window_->resizeDocks({findingsDock_, selectionDock_}, {kCompactColumn, kCompactColumn},
+                       Qt::Horizontal);
 }
 
 void WindowDocks::tidyTabBars() {

@@ -65,6 +65,8 @@ class WindowDocks final : public QObject {
   /// below the others. For windows that are too narrow for docks on both sides, after
   /// setSmall(true).
   void setCompact(bool tall);
+  /// Gives the column of a compact window its width again, after the window was too narrow for it.
+  void widenColumn();
   /// Hides the dock that is empty in a small window, which QMainWindow::restoreState() may show.
   void hideEmpty();
   /// Hides all docks, or shows those again that were hidden by this.

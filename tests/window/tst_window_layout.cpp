@@ -238,6 +238,13 @@ class TestWindowLayout : public QObject {
       QTRY_VERIFY(isUsers(opened));
       opened.window.resize(800, 600);
       QTRY_COMPARE(opened.window.size(), QSize(800, 600));
+      // A window that was too narrow for its docks does not leave them so.
+      const auto* findings = opened.find<QDockWidget>("findingsDock");
+      QTRY_COMPARE(findings->width(), 292);
+      opened.window.resize(420, 350);
+      QTRY_VERIFY(findings->width() < 292);
+      opened.window.resize(800, 600);
+      QTRY_COMPARE(findings->width(), 292);
       opened.window.close();
     }
     OpenedFindings again(path, {}, MainWindow::Settings::kOn);
