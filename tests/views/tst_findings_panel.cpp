@@ -187,7 +187,7 @@ class TestFindingsPanel : public QObject {
     findings.found = {finding};
     panel.showFindings(findings, true);
     FindingCard* card = panel.cards().front();
-    QVERIFY(textsOf(*card).contains("saves 3.00 ms a step"));
+    QVERIFY(textsOf(*card).contains("saves about 3.00 ms a step"));
     auto* more = card->findChild<QToolButton*>("moreEvidenceButton");
     QVERIFY(!more->isHidden());
     QTest::mouseClick(more, Qt::LeftButton);
@@ -412,7 +412,7 @@ class TestFindingsPanel : public QObject {
     QVERIFY(textsOf(card).contains(QStringLiteral("saves 7.02 ms a step")));
     finding.gainMs->low = 0;  // it may be nothing, but is no reason for another number
     card.showFinding(finding);
-    QVERIFY(textsOf(card).contains(QStringLiteral("saves 7.02 ms a step")));
+    QVERIFY(textsOf(card).contains(QStringLiteral("saves about 7.02 ms a step")));
     finding.gainMs->estimate = finding.gainMs->high;
     card.showFinding(finding);
     QVERIFY(textsOf(card).contains(QStringLiteral("saves up to 8.00 ms a step")));

@@ -53,7 +53,11 @@ QString costText(const Finding& finding) {
     // The number that the cards are in order of; where it is the upper bound, it says so.
     const std::string estimate = formatMs(gain.estimate), high = formatMs(gain.high);
     const bool inside = estimate != formatMs(0) && (estimate != high || formatMs(gain.low) == high);
-    return inside ? FindingCard::tr("saves %1 a step").arg(text(formatMs(gain.estimate)))
+    // Bounds that differ by a factor of more than two each way leave no exact number.
+    const bool isWide = 2 * gain.low < gain.estimate || gain.high > 2 * gain.estimate;
+    return inside ? (isWide ? FindingCard::tr("saves about %1 a step")
+                            : FindingCard::tr("saves %1 a step"))
+                        .arg(text(formatMs(gain.estimate)))
                   : FindingCard::tr("saves up to %1 a step").arg(text(formatMs(gain.high)));
   }
   if (finding.waitsMs) {
