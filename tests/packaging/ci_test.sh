@@ -116,7 +116,7 @@ expect_status 3
 # What takes minutes and checks nothing that the change touches is left out, and named; not where that is not known.
 rm no-ctest no-setup
 for name in tests-status link-status format-status tidy-status; do echo 0 >"$name"; done
-left_out='arguments -LE ^(conformance|sanitizers|scripts)$'
+left_out='arguments -LE ^(conformance|sanitizers|op_database|scripts)$'
 attempt .ci/run
 [[ $out != *-LE* ]] || broken "without a repository all tests should run"
 git init -q -b main .
@@ -126,11 +126,11 @@ mkdir -p src/core src/simmps/policy
 touch src/simmps/policy/queue.cpp src/core/messages.h
 git add -A .ci packaging src tests && git commit -qm "the base"
 HIGHWATER_CI_BASE=HEAD attempt .ci/run
-[[ $out == *'-LE ^(conformance|sanitizers|streams|built_library|scripts)$'* ]] || broken "an empty change touches nothing"
+[[ $out == *'-LE ^(conformance|sanitizers|streams|op_database|built_library|scripts)$'* ]] || broken "an empty change touches nothing"
 echo "int changed;" >src/core/messages.h
 HIGHWATER_CI_BASE=HEAD attempt .ci/run
 expect_status 0
-[[ $out == *"$left_out"* && $out == *"ci: not run, as "*" (as asked for): ctest -L '^(conformance|sanitizers|scripts)$'"*"$closing" ]] ||
+[[ $out == *"$left_out"* && $out == *"ci: not run, as "*" (as asked for): ctest -L '^(conformance|sanitizers|op_database|scripts)$'"*"$closing" ]] ||
   broken "what the change does not touch should be left out and named"
 HIGHWATER_CI_ALL=1 HIGHWATER_CI_BASE=HEAD attempt .ci/run
 [[ $out != *-LE* && $out != *"ci: not run"* ]] || broken "HIGHWATER_CI_ALL should run all tests"
