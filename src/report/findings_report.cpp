@@ -118,7 +118,10 @@ std::string findingsText(const Findings& findings, std::size_t width) {
       lines += hangingText(space, "See: " + std::string(source), space.size() + 2, width);
     }
   }
-  const bool said = findings.verdict.text.find("host's waits") != std::string::npos;
+  // The verdict tells of the waits alone.
+  const bool said = findings.verdict.text.find("host's waits") != std::string::npos &&
+                    findings.gainOfWaitsMs && findings.gainOfAllMs &&
+                    gainText(*findings.gainOfWaitsMs) == gainText(*findings.gainOfAllMs);
   if (findings.priced() > 1 && findings.gainOfAllMs && !said) {
     lines +=
         hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);

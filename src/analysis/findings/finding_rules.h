@@ -29,7 +29,7 @@ class GainAccount {
   /// no part of the recording is known to go.
   void add(Findings& findings, Finding finding, Fix fix, double mostMs = 0);
   /// Adds a finding with a gain that was found otherwise, and ranks it by that.
-  void add(Findings& findings, Finding finding, const Gain& gain);
+  void add(Findings& findings, Finding finding, const Gain& gain) const;
   /// Sets the gains of the findings from their fixes, and ranks them by that. A gain is at most
   /// what the finding waits for: a fix may save more, which then is not this finding's. Without a
   /// queue the findings stay as they are. `findings` must be those to which the fixes were added,
@@ -45,9 +45,8 @@ class GainAccount {
   [[nodiscard]] double noiseMs() const { return noiseMs_; }
   /// What all fixes together gain; empty if there was none. Precondition: settle() is done.
   [[nodiscard]] std::optional<Gain> ofFixes() const { return ofFixes_; }
-  /// The sum of the gains that were found otherwise: of other time than what the fixes save. Empty
-  /// if there was none.
-  [[nodiscard]] std::optional<Gain> ofOthers() const { return ofOthers_; }
+  /// The time from the first step to the end of the last, in ms a step.
+  [[nodiscard]] double meanMs() const;
 
  private:
   /// The fix of the finding at an index of Findings::found.
@@ -63,7 +62,7 @@ class GainAccount {
   std::size_t firstRow_, lastRow_;
   double medianMs_, noiseMs_;
   std::vector<Noted> noted_;
-  std::optional<Gain> ofFixes_, ofOthers_;
+  std::optional<Gain> ofFixes_;
   double ownLoopWorkMs_ = 0, queueLoopWorkMs_ = 0;
 };
 

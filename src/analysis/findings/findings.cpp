@@ -180,14 +180,6 @@ GainAccount::GainAccount(const LiveStore& store, std::size_t firstRow, std::size
       medianMs_(medianMs),
       noiseMs_(noiseMs) {}
 
-namespace {
-
-Gain sumOf(const Gain& a, const Gain& b) {
-  return {a.low + b.low, a.estimate + b.estimate, a.high + b.high};
-}
-
-}  // namespace
-
 void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostMs) {
   std::sort(fix.removed.begin(), fix.removed.end(),
             [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
@@ -195,10 +187,14 @@ void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostM
   findings.found.push_back(std::move(finding));
 }
 
-void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) {
+double GainAccount::meanMs() const {
+  const auto records = std::span(store_.steps().records).subspan(firstRow_, lastRow_ - firstRow_);
+  return static_cast<double>(endNsOf(records.back()) - records.front().begin_ns()) / kNsPerMs /
+         static_cast<double>(records.size());
+}
+
+void GainAccount::add(Findings& findings, Finding finding, const Gain& gain) const {
   price(finding, gain);
-  if (!ofOthers_) ofOthers_ = Gain{};
-  *ofOthers_ = sumOf(*ofOthers_, *finding.gainMs);
   findings.found.push_back(std::move(finding));
 }
 
@@ -378,6 +374,8 @@ constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;
 
+/// Of findings about the same time the one that gains most counts. Evaluations, what lies between
+/// steps and starts of workers take time of their own, which adds up.
 void addGainOfAll(const GainAccount& gains, Findings& findings) {
   double waitsMs = 0, highMs = 0;
   for (const Finding& each : findings.found) {
@@ -389,11 +387,28 @@ void addGainOfAll(const GainAccount& gains, Findings& findings) {
     return Gain{std::min(gain.low, waitsMs), std::min(gain.estimate, waitsMs),
                 std::min(gain.high, highMs)};
   };
-  const auto ofFixes = gains.ofFixes(), ofOthers = gains.ofOthers();
+  const auto ofFixes = gains.ofFixes();
   if (ofFixes) findings.gainOfWaitsMs = bounded(*ofFixes);
-  if (ofFixes || ofOthers) {
-    findings.gainOfAllMs = bounded(sumOf(ofFixes.value_or(Gain{}), ofOthers.value_or(Gain{})));
+  if (findings.priced() == 0) return;
+  Gain inSteps = ofFixes.value_or(Gain{}), outside;
+  for (const Finding& each : findings.found) {
+    if (!each.gainMs) continue;
+    const Gain& gain = *each.gainMs;
+    const bool isOutside = each.kind == FindingKind::Evaluation ||
+                           each.kind == FindingKind::OutsideSteps ||
+                           each.kind == FindingKind::LoaderStart;
+    if (isOutside) {
+      outside = {outside.low + gain.low, outside.estimate + gain.estimate,
+                 outside.high + gain.high};
+    } else {
+      inSteps = {std::max(inSteps.low, gain.low), std::max(inSteps.estimate, gain.estimate),
+                 std::max(inSteps.high, gain.high)};
+    }
   }
+  const double mostMs = gains.meanMs();
+  findings.gainOfAllMs = Gain{std::min(inSteps.low + outside.low, mostMs),
+                              std::min(inSteps.estimate + outside.estimate, mostMs),
+                              std::min(std::max(highMs, inSteps.high + outside.high), mostMs)};
 }
 
 /// Of a run that ran out of memory because it grew, that is the cause; and that its memory was
