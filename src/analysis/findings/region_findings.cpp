@@ -354,7 +354,9 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
     if (!places.empty()) {
       finding.evidence += "; by the sizes of its ops, the device's largest work there is " + places;
       const DeviceWorkPlace& first = work.places.front();
-      if (first.module.empty() && !first.site.line.empty() && first.low >= kLeastLineShare) {
+      const bool onlyComputes = finding.advice == kComputesAdvice;
+      if (onlyComputes && first.module.empty() && !first.site.line.empty() &&
+          first.low >= kLeastLineShare) {
         finding.line = first.site.line;
         finding.advice = kHeavyLineAdvice;
       }
