@@ -143,8 +143,7 @@ class LiveStore final : public MessageSink {
   /// The lines that the thread that trains ran at some 25 moments a second, sorted by time. Only of
   /// scripts; recordings of formats before 8 have none.
   [[nodiscard]] const std::vector<events::HostSample>& hostSamples() const { return hostSamples_; }
-  /// What the ops of one step have the device do, by their sizes.
-  /// What the ops of one step have the device do, and those of an evaluation.
+  /// What the ops of one step have the device do, by their sizes, and those of an evaluation.
   [[nodiscard]] const std::vector<events::OpWork>& opWork() const { return opWork_; }
   [[nodiscard]] const std::vector<events::OpWork>& evaluationWork() const {
     return evaluationWork_;

@@ -139,6 +139,25 @@ class DeviceWork(Recording):
         self.assertEqual(of_evaluation[metric]["bytes"], 2 * 16 * 64 * 4 + 2 * 16 * 16 * 64 + 8)
         self.assertIsNone(of_evaluation[metric]["module"])
 
+    def test_a_call_without_gradients_in_a_step_is_no_evaluation(self):
+        """As for labels of its own: the evaluation that comes later is counted."""
+        text = SCRIPT.replace("for _ in range(5):", "for step in range(8):")
+        text = text.replace("    scores = linear(rows)  # product\n", textwrap.indent(textwrap.dedent("""
+            scores = linear(rows)  # product
+            with torch.no_grad():
+                labels = linear(rows)
+            """), "    ")).replace("    optimizer.zero_grad()\n", textwrap.indent(textwrap.dedent("""
+            optimizer.zero_grad()
+            if step == 5:
+                linear.eval()
+                with torch.no_grad():
+                    linear(other)  # evaluates
+                linear.train()
+            """), "    "))
+        self.work_of(text)
+        number = next(i for i, line in enumerate(text.splitlines(), 1) if line.endswith("# evaluates"))
+        self.assertEqual([each["line"] for each in self.report["evaluation_work"]["places"]], [f"train.py:{number}"])
+
     def test_level_off_counts_nothing(self):
         self.assertIsNone(self.work_of(SCRIPT, "--level", "off"))
         self.assertIsNone(self.report["evaluation_work"])

@@ -399,6 +399,10 @@ void CensusOps::noteEvaluation() {
   isInEvaluation_ = hadEvaluation_ = isCounting_;
 }
 
+void CensusOps::noteEvaluationPart() {
+  if (isInEvaluation_ && opsLeft.load(std::memory_order_relaxed) <= 0) end(true);
+}
+
 void CensusOps::begin() {
   if (isCounting_ || recorder_.level() == events::ProbeLevel::Off) return;
   isCounting_ = true;

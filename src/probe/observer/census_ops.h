@@ -34,6 +34,8 @@ class CensusOps {
   /// An evaluation begins. The first one after the counted step is counted, to the begin of the
   /// next step.
   void noteEvaluation();
+  /// A part of an evaluation has ended: counting does, once it has counted kMostEvaluationOps.
+  void noteEvaluationPart();
 
  private:
   void begin();

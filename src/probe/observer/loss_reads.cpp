@@ -78,6 +78,10 @@ void noteScalarRead(const at::Tensor& tensor, const c10::Scalar& value) {
   }
 }
 
+bool followsLoss() {
+  return ofThread().follows;
+}
+
 bool hasReadLoss() {
   return ofThread().value.has_value();
 }

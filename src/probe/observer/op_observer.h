@@ -38,6 +38,8 @@ class OpObserver {
 
   /// An evaluation begins: see CensusOps.
   void noteEvaluation() { census_.noteEvaluation(); }
+  /// A phase of an evaluation ends: see CensusOps.
+  void noteEvaluationPart() { census_.noteEvaluationPart(); }
 
   /// Has all kernels and callbacks of the process do nothing from now on. For the child of a fork,
   /// where nothing can be removed.

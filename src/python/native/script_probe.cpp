@@ -332,7 +332,7 @@ void ScriptProbe::cutStep(bool mayBeReadLater) {
   const std::int64_t nowNs = recorder_.now();
   if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
   closeStep(nowNs);
-  if (!mayBeReadLater) recordClosedStep();
+  if (!mayBeReadLater || !probe::followsLoss()) recordClosedStep();
 }
 
 void ScriptProbe::setPaused(bool paused) {
@@ -379,7 +379,8 @@ void ScriptProbe::beginPhase(std::string_view key) {
   suspendPhase();
   if (next.evaluates && !around.evaluates) {
     cutStep(/*mayBeReadLater=*/true);
-    if (observer_) observer_->noteEvaluation();
+    // A step may call the model without gradients, too, as for labels of its own.
+    if (observer_ && stepsDone_ == recorder_.step()) observer_->noteEvaluation();
   }
   recorder_.setDeliberate(next.evaluates);
   phases_.push_back(next);
@@ -389,6 +390,7 @@ void ScriptProbe::beginPhase(std::string_view key) {
 void ScriptProbe::endPhase() {
   if (phases_.empty()) return;
   suspendPhase();
+  if (phases_.back().evaluates && observer_) observer_->noteEvaluationPart();
   phases_.pop_back();
   recorder_.setDeliberate(!phases_.empty() && phases_.back().evaluates);
   resumePhase();

@@ -68,4 +68,4 @@ for epoch in range(2):
             metric.on_batch_end(preds, targs)
     accuracy = (metric.cm.diagonal().sum() / metric.cm.sum()).item()
     print(f"epoch {epoch}: loss {loss.item():.3f} accuracy {accuracy:.3f} validation {time.perf_counter() - trained:.2f} s")
-print(f"OWN: {5 * 24} steps, {5 * 10} validation batches, {time.perf_counter() - start:.2f} s")
+print(f"OWN: {2 * 10} steps, {2 * 6} validation batches, {time.perf_counter() - start:.2f} s")
