@@ -57,9 +57,12 @@ QString lineTip(const HostTimeRow& row) {
     if (!row.site.library.empty()) lines << text(row.site.library);
     return lines.join(QLatin1Char('\n'));
   }
-  return row.activity == Activity::Work
-             ? HostTimeModel::tr("No host sample fell into it, or none of your lines was running")
-             : HostTimeModel::tr("On a thread of backward, where no line of yours runs");
+  if (row.activity == Activity::Work) {
+    return HostTimeModel::tr("No host sample fell into it, or none of your lines was running");
+  }
+  return row.part.phase == events::Phase::Backward
+             ? HostTimeModel::tr("On a thread of backward, where no line of yours runs")
+             : HostTimeModel::tr("Its line is not known");
 }
 
 }  // namespace
@@ -108,9 +111,8 @@ void HostTimeModel::describeColumns() {
              return toMs(row.ns) / static_cast<double>(std::max<std::size_t>(steps_, 1));
            }},
       {.head = tr("Share"),
-       .tip =
-           tr("Share of the time from the first step to the last, or of the selected time; without "
-              "pauses"),
+       .tip = tr("Share of the time from the first step to the last, or of the whole steps in the "
+                 "selection, without pauses; while a script runs, of its newest 1,000 steps"),
        .text = [this](auto& row) { return percentText(shareOf(row)); },
        .number = [](auto& row) { return double(row.ns); }},
       {.head = tr("Seen"),

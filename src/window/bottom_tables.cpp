@@ -90,7 +90,7 @@ BottomTables::BottomTables(QDockWidget* tabsDock, QDockWidget* syncDock,
     opGrouping_->setVisible(ops);
     opFilter_->setVisible(ops);
     csvLink_->setVisible(currentTable() != nullptr);
-    refreshHostTime();
+    countHostTime();
   });
   fallbackTable_ = makeOpTable(&fallbacks_, Lane::kFallbacks, "fallbackTable", tr("Fallbacks"));
   fallbackTable_->setContextMenuPolicy(Qt::CustomContextMenu);
@@ -256,7 +256,7 @@ void BottomTables::makeHostTimeTable() {
                             HostTimeModel::kShare);
   hostTimeTable_->setColumnWidths({96, 230, 130, 78, 108, 60});
   hostTimeTable_->sortByColumn(HostTimeModel::kMs, Qt::DescendingOrder);
-  hostTimeTable_->setEmptyText(tr("No step has ended yet"));
+  hostTimeTable_->setEmptyText(tr("There is no finished step"));
   const auto site = [](const QModelIndex& cell) {
     return cell.data(HostTimeModel::kSiteRole).toUInt();
   };
@@ -408,12 +408,16 @@ void BottomTables::showExtraPage(QWidget* page, const QString& title, bool shown
   if (shown && before < 0) {
     addPage(page, title, index);
   } else if (!shown && before >= 0) {
-    const bool current = pages_->currentIndex() == before;
-    tabs_->removeTab(before);
-    pages_->removeWidget(page);
+    QWidget* now = pages_->currentWidget();
+    if (now == page) now = page == fallbackPage_ ? stepTable_ : pages_->widget(before == 0 ? 1 : 0);
+    {
+      const QSignalBlocker quiet(tabs_);  // until tabs and pages have the same places again
+      tabs_->removeTab(before);
+      pages_->removeWidget(page);
+      tabs_->setCurrentIndex(pages_->indexOf(now));
+    }
     page->hide();
-    if (current) tabs_->setCurrentIndex(page == fallbackPage_ ? pages_->indexOf(stepTable_) : 0);
-    pages_->setCurrentIndex(tabs_->currentIndex());
+    pages_->setCurrentWidget(now);
   }
 }
 
@@ -426,24 +430,31 @@ void BottomTables::showFallbacks(bool any) {
 }
 
 void BottomTables::refreshHostTime() {
-  constexpr int kLeastRestMs = 1000, kRestTimes = 20;
   showExtraPage(hostTimeTable_, tr("Host time"), !store_->hostSamples().empty(),
                 pages_->indexOf(opsTable_) + 1);
+  countHostTime();
+}
+
+void BottomTables::countHostTime() {
+  constexpr int kLeastRestMs = 1000, kRestTimes = 20;
+  constexpr std::size_t kNewest = 1000;
   if (pages_->currentWidget() != hostTimeTable_) return;
+  const bool ended = store_->end().has_value();
   const auto range = axis_->selection();
   // As the other tables and the findings: of whole steps, where there are any.
-  const analysis::StepRows steps = range ? analysis::wholeStepsIn(*store_, *range)
-                                         : analysis::StepRows{0, store_->steps().records.size()};
+  const std::size_t all = store_->steps().records.size();
+  const std::size_t first = ended || all < kNewest ? 0 : all - kNewest;
+  const analysis::StepRows steps =
+      range ? analysis::wholeStepsIn(*store_, *range) : analysis::StepRows{first, all};
   const auto counted = steps.empty() ? range : analysis::firstToLast(*store_, steps);
   const std::int64_t upToNs = store_->completeUpToNs();
   const bool sameRange = range == hostTimeOf_;
-  const bool ended = store_->end().has_value();
   if (sameRange && (hostTimeUpToNs_ == upToNs || (!ended && !hostTimeAgain_.hasExpired()))) return;
   QElapsedTimer counting;
   counting.start();
-  if (counted) {
-    hostTime_.refresh(analysis::hostTime(*store_, counted), steps.size());
-  }
+  hostTime_.refresh(
+      counted ? analysis::hostTime(*store_, counted) : std::vector<analysis::HostTimeRow>(),
+      steps.size());
   hostTimeOf_ = range;
   hostTimeUpToNs_ = upToNs;
   hostTimeAgain_.setRemainingTime(std::max<qint64>(kLeastRestMs, kRestTimes * counting.elapsed()));
@@ -588,6 +599,7 @@ void BottomTables::startOver() {
   ops_.refresh({});
   hostTime_.refresh({}, 0);
   hostTimeUpToNs_ = -1;
+  hostTimeAgain_ = QDeadlineTimer();
 }
 
 void BottomTables::finish() {

@@ -130,9 +130,10 @@ class BottomTables final : public QObject {
   /// Shows the table of fallbacks, at first in front where the user reads nothing else; or removes
   /// it.
   void showFallbacks(bool any);
-  /// Shows the table of a script's host time, or removes it; counts it while it is in front, and
-  /// again when the run has gone on for long enough.
+  /// Shows the table of a script's host time, or removes it.
   void refreshHostTime();
+  /// Counts it while it is in front, and again when the run has gone on for long enough.
+  void countHostTime();
   void markHit();
   void refreshSearchTitle();
 

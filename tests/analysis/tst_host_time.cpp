@@ -6,6 +6,7 @@
 
 #include "analysis/account/host_lines.h"
 #include "analysis/account/host_time.h"
+#include "core/names.h"
 #include "step_events.h"
 #include "support/test_program.h"
 
@@ -128,6 +129,41 @@ class TestHostTime : public QObject {
     QVERIFY(own && own->site.line.empty());
     QCOMPARE(own->site.library, std::string(kHighwaters));
     QCOMPARE(own->ns, 40 * kMs);
+  }
+
+  /// Of two calls at one line the one that waits longer has its name.
+  void aLineIsNamedByItsLongestWait() {
+    TwoSampledSteps run;
+    constexpr CallSiteId kShort = 8, kLong = 9;
+    run.store.apply(Definitions{{},
+                                {},
+                                {{kShort, kNoId, "main, in torch/a.py:1 item", "/me/t.py", 30, ""},
+                                 {kLong, kNoId, "main, in torch/a.py:2 cpu", "/me/t.py", 30, ""}},
+                                {}});
+    const auto wait = [&run](std::int64_t ms, std::int64_t length, CallSiteId site) {
+      run.batch.syncPoints.emplace_back(ms * kMs, length * kMs, 4, 1, kCopy, kNoId, site,
+                                        kTrainingThread, SyncKind::ScalarRead, Phase::None, 0);
+    };
+    wait(101, 1, kShort);
+    wait(110, 20, kLong);
+    wait(135, 2, kShort);
+    const auto rows = hostTime(run.done());
+    const HostTimeRow* row = stepRow(rows, Phase::BatchAssembly, Activity::Wait, 30);
+    QVERIFY(row);
+    QCOMPARE(row->ns, 23 * kMs);
+    QCOMPARE(row->count, std::uint64_t{3});
+    QCOMPARE(row->id, kLong);
+    QCOMPARE(row->site.library, std::string("torch/a.py:2 cpu"));
+  }
+
+  void theStartOfLoadersHasItsLine() {
+    TwoSampledSteps run;
+    run.store.apply(Definitions{{{40, kLoaderStartSpan, kLog}}, {}, {}, {}});
+    run.batch.namedSpans.emplace_back(105 * kMs, 30 * kMs, 1, 40, kTrainingThread, 0);
+    const auto rows = hostTime(run.done());
+    const HostTimeRow* row = stepRow(rows, Phase::BatchAssembly, Activity::LoaderStart, 12);
+    QVERIFY(row);
+    QCOMPARE(row->ns, 30 * kMs);
   }
 
   void countsTheRangeAlone() {

@@ -91,6 +91,7 @@ class TestHostTimeModel : public QObject {
     HostTimeRow work, wait;
     work.ns = wait.ns = 1;
     wait.activity = Activity::Wait;
+    wait.part.phase = events::Phase::Backward;
     model.refresh({work, wait}, 0);
     const auto tip = [&](int row) {
       return model.index(row, HostTimeModel::kLine).data(Qt::ToolTipRole).toString();

@@ -143,6 +143,34 @@ class TestBottomTables : public QObject {
     QCOMPARE(table->model()->rowCount(), 0);
   }
 
+  /// A table that goes with its run leaves tabs and pages as they were.
+  void whatGoesWithItsRunLeavesTheOthers() {
+    TablesBench bench({.steps = 40});
+    test::OwnedBatch batch;
+    batch.hostSamples.emplace_back(1, 1, kNoId, test::kTrainingThread, events::Phase::None);
+    bench.store.apply(batch.view());
+    bench.tables.refresh(analysis::summarize(bench.store));
+    const auto titles = [&] {
+      QStringList all;
+      for (int i = 0; i < bench.tabs()->count(); ++i) {
+        all << bench.tabs()->tabText(i).section(QStringLiteral("  "), 0, 0);
+      }
+      return all;
+    };
+    QCOMPARE(titles(), QStringList({"Fallbacks", "Ops", "Host time", "Steps", "Log"}));
+    bench.tabs()->setCurrentIndex(3);
+    bench.store.clear();
+    bench.tables.startOver();
+    bench.tables.refresh(analysis::summarize(bench.store));
+    QCOMPARE(titles(), QStringList({"Ops", "Steps", "Log"}));
+    QCOMPARE(bench.tabs()->currentIndex(), 1);
+    for (int i = 0; i < 3; ++i) {
+      bench.tabs()->setCurrentIndex(i);
+      QVERIFY(bench.table("opsTable")->isVisible() == (i == 0));
+      QVERIFY(bench.table("stepTable")->isVisible() == (i == 1));
+    }
+  }
+
   void showsWhatTheStoreHas() {
     TablesBench bench;
     QCOMPARE(bench.tabs()->count(), 4);

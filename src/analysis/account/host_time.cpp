@@ -87,13 +87,19 @@ std::vector<HostTimeRow> hostTime(const LiveStore& store, std::optional<TimeRang
   std::map<std::tuple<Part, Activity, bool, std::string, std::uint32_t>, HostTimeRow> events;
   for (const AccountRow& each : account.rows) {
     if (each.activity == Activity::Work) continue;
-    CallSiteParts site = store.callSiteParts(each.site);
-    HostTimeRow& row = events[{each.part, each.activity, each.planned, site.path, site.number}];
-    row.part = each.part;
-    row.activity = each.activity;
-    row.planned = each.planned;
-    row.id = each.site;
-    row.site = std::move(site);
+    const bool startsLoader = each.activity == Activity::LoaderStart;
+    const CallSiteId id = startsLoader ? store.callSiteOfName(each.part.name) : each.site;
+    CallSiteParts site = store.callSiteParts(id);
+    const auto [at, isNew] = events.try_emplace(
+        {each.part, each.activity, each.planned, site.path, site.number}, HostTimeRow());
+    HostTimeRow& row = at->second;
+    if (isNew) {  // the longest comes first: of several calls of a line it is the one to name
+      row.part = each.part;
+      row.activity = each.activity;
+      row.planned = each.planned;
+      row.id = id;
+      row.site = std::move(site);
+    }
     row.ns += each.ns;
     row.count += each.count;
   }
