@@ -161,6 +161,10 @@ class FileLedgerTest : public QObject {
     {
       const auto ledger = opened(path("fork"));
       ledger->add(KernelEntry{"parent", 1, 2, 3});
+      // Until the flusher has written it, it allocates: GCC 12's address sanitizer does not keep
+      // its own locks over a fork, and one that another thread held hangs the child.
+      QTRY_COMPARE(linesOf(path("fork")).size(), std::size_t(2));
+      ledger->add(KernelEntry{"parent", 2, 3, 4});
       QCOMPARE(inChild([&] {
                  for (int i = 0; i < 2000; ++i) ledger->add(KernelEntry{"child", 1, 2, 3});
                  ledger->flush();
@@ -169,8 +173,9 @@ class FileLedgerTest : public QObject {
                0);
     }
     const Lines lines = linesOf(path("fork"));
-    QCOMPARE(lines.size(), std::size_t(2));
+    QCOMPARE(lines.size(), std::size_t(3));
     QCOMPARE(text(lines[1], "op"), "parent");
+    QCOMPARE(text(lines[2], "op"), "parent");
   }
 
   void reportsWhyAFileCannotBeOpened() {
