@@ -188,16 +188,10 @@ class Judged(Recording):
     def run_program(self, arguments, variables, folder, alone):
         """Records `python <arguments>`. Returns its exit code and all that was written to stderr."""
         command = [PYTHON, *(each.replace("{tmp}", self.folder) for each in arguments)]
-        started = {"env": variables, "cwd": folder, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-
-        def start(program, stdin=subprocess.PIPE):
-            return subprocess.Popen(self.command(program, ["--device", "sim", "--force"]), stdin=stdin, **started)
-        if not alone:
-            done, said = support.forked_below(start, command, folder, LIMIT)
-            return done.returncode, done.stderr + said
-        with start(command, subprocess.DEVNULL) as process:
-            _, said = process.communicate(timeout=LIMIT)
-        return process.returncode, said
+        options = ["--device", "sim", "--force"]
+        done = support.in_own_process(self.command(command, options), variables, LIMIT, folder) if alone else \
+            self.run_forked(command, options, variables, folder)
+        return done.returncode, done.stderr
 
     def ledger_of_the_training(self):
         """The file of the process that trained: the longest."""

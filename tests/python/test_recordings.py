@@ -76,13 +76,16 @@ class Recording(unittest.TestCase):
         """The same of a command of `python` that needs no process of its own, in two seconds less."""
         if support.forked is support.in_own_process:
             return self.record(command, options, **variables)
+        done = self.run_forked(command, options, environment(TMPDIR=self.folder, **variables))
+        return Recorded(done.returncode, done.stdout, done.stderr, *read(self.path))
 
+    def run_forked(self, command, options, variables, folder=SCRIPTS):
+        """Records such a command. What Highwater says is at the end of its stderr."""
         def start(program):
-            return subprocess.Popen(self.command(program, options), env=environment(TMPDIR=self.folder, **variables),
-                                    cwd=SCRIPTS, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                    text=True)
-        done, said = support.forked_below(start, command, SCRIPTS, LIMIT)
-        return Recorded(done.returncode, done.stdout, done.stderr + said, *read(self.path))
+            return subprocess.Popen(self.command(program, options), env=variables, cwd=folder, stdin=subprocess.PIPE,
+                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        done, said = support.forked_below(start, command, folder, LIMIT)
+        return done._replace(stderr=done.stderr + said)
 
     def report(self):
         """What `highwater report` says, in one line."""
