@@ -78,12 +78,9 @@ void noteScalarRead(const at::Tensor& tensor, const c10::Scalar& value) {
   }
 }
 
-bool followsLoss() {
-  return ofThread().follows;
-}
-
-bool hasReadLoss() {
-  return ofThread().value.has_value();
+bool awaitsLoss() {
+  const LossReads& all = ofThread();
+  return all.follows && !all.value;
 }
 
 std::optional<float> takeReadLoss() {

@@ -21,10 +21,8 @@ void noteLoss(std::uintptr_t tensorImpl);
 /// Notes that the calling thread has read an element of a tensor on the device. Does nothing before
 /// the thread's first noteLoss().
 void noteScalarRead(const at::Tensor& tensor, const c10::Scalar& value);
-/// Whether the calling thread's reads are looked at: noteLoss() was called.
-[[nodiscard]] bool followsLoss();
-/// Whether takeReadLoss() has one.
-[[nodiscard]] bool hasReadLoss();
+/// Whether the calling thread has a loss, noteLoss(), of which takeReadLoss() has no value yet.
+[[nodiscard]] bool awaitsLoss();
 /// The loss that was read last since the previous call on this thread; nullopt where none was.
 [[nodiscard]] std::optional<float> takeReadLoss();
 

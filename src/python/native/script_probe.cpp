@@ -314,7 +314,6 @@ void ScriptProbe::closeStep(std::int64_t endNs) {
                                recorder_.seenPeakCurrent(), recorder_.seenPeakDriver(), -1,
                                step.number, step.batchSize, step.sequenceLength, step.positions,
                                std::numeric_limits<float>::quiet_NaN(), 0, 0);
-  if (probe::hasReadLoss()) recordClosedStep();
 }
 
 void ScriptProbe::recordClosedStep() {
@@ -332,7 +331,7 @@ void ScriptProbe::cutStep(bool mayBeReadLater) {
   const std::int64_t nowNs = recorder_.now();
   if (!open_ && cutNs_ == 0) cutNs_ = nowNs;
   closeStep(nowNs);
-  if (!mayBeReadLater || !probe::followsLoss()) recordClosedStep();
+  if (!mayBeReadLater || !probe::awaitsLoss()) recordClosedStep();
 }
 
 void ScriptProbe::setPaused(bool paused) {

@@ -157,7 +157,7 @@ class ScriptProbe {
     std::int64_t beginNs = 0, workedUntilNs = 0;
     std::uint32_t number = 0, batchSize = 0, sequenceLength = 0, positions = 0;
   };
-  /// The open step, if there is one, ends at a time. It is recorded if its loss has been read.
+  /// The open step, if there is one, ends at a time; recordClosedStep() records it.
   void closeStep(std::int64_t endNs);
   /// Records the step that has ended, if it was not.
   void recordClosedStep();
