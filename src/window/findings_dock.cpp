@@ -161,7 +161,7 @@ void FindingsDock::showChecked() {
   const auto& all = findings.gainOfAllMs;
   // Two of them may save less together than each by itself.
   const QString together = findings.priced() > 1 && all && all->estimate > 0
-                               ? tr(", together %1 a step").arg(text(formatMs(all->estimate)))
+                               ? tr(", together about %1 a step").arg(text(formatMs(all->estimate)))
                                : QString();
   title_->setSubtitle(count == 0 ? of.trimmed() : QString::number(count) + together + of);
   if (!findings.ofRange) {
