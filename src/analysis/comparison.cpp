@@ -240,8 +240,7 @@ struct StepValues {
 
  private:
   void addEvents(const LiveStore& store) {
-    const TimeRange range{records.front().begin_ns(),
-                          records.back().begin_ns() + records.back().duration_ns()};
+    const TimeRange range = firstToLast(records);
     eachIn(store.phaseLane(), range, [&](const Span& span, std::size_t row, double ms) {
       const auto phase = static_cast<std::size_t>(store.phases()[span.payload].phase());
       if (phase < phaseMs.size()) phaseMs[phase][row] += ms;

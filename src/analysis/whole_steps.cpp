@@ -16,9 +16,8 @@ StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range) {
           static_cast<std::size_t>(last - records.begin())};
 }
 
-TimeRange firstToLast(const LiveStore& store, const StepRows& steps) {
-  const auto records = steps.in(store);
-  return {records.front().begin_ns(), endNsOf(records.back())};
+TimeRange firstToLast(std::span<const events::StepRecord> steps) {
+  return {steps.front().begin_ns(), endNsOf(steps.back())};
 }
 
 std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {

@@ -26,9 +26,9 @@ struct StepRows {
 /// at or before its end. Two binary searches.
 [[nodiscard]] StepRows wholeStepsIn(const LiveStore& store, const TimeRange& range);
 
-/// The time from the begin of the first of these steps to the end of the last. Precondition: they
-/// are not empty, and the store has them.
-[[nodiscard]] TimeRange firstToLast(const LiveStore& store, const StepRows& steps);
+/// The time from the begin of the first of these steps to the end of the last. Precondition: there
+/// is one.
+[[nodiscard]] TimeRange firstToLast(std::span<const events::StepRecord> steps);
 
 /// So many steps must have been queued since the last wait for the next one to be for them.
 inline constexpr std::uint32_t kLeastDrainedSteps = 4;

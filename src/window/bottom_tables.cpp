@@ -446,7 +446,7 @@ void BottomTables::countHostTime() {
   const std::size_t first = ended || all < kNewest ? 0 : all - kNewest;
   const analysis::StepRows steps =
       range ? analysis::wholeStepsIn(*store_, *range) : analysis::StepRows{first, all};
-  const auto counted = steps.empty() ? range : analysis::firstToLast(*store_, steps);
+  const auto counted = steps.empty() ? range : analysis::firstToLast(steps.in(*store_));
   const std::int64_t upToNs = store_->completeUpToNs();
   const bool sameRange = range == hostTimeOf_;
   if (sameRange && (hostTimeUpToNs_ == upToNs || (!ended && !hostTimeAgain_.hasExpired()))) return;

@@ -13,6 +13,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include "analysis/named_phases.h"
@@ -381,9 +382,8 @@ void WindowDocks::refreshNumbers(const analysis::RunSummary& summary) {
   } else {
     const analysis::RecentSteps recent = analysis::recentSteps(*store_, kNewestSteps);
     if (recent.count > 0) {
-      const auto& records = store_->steps().records;
-      numbersOf_ = {records[recent.firstRow].begin_ns(),
-                    records.back().begin_ns() + records.back().duration_ns()};
+      numbersOf_ =
+          analysis::firstToLast(std::span(store_->steps().records).subspan(recent.firstRow));
       numbers.summary = wholeRun_.in(numbersOf_);
     }
     const QString since = text(recent.since);
@@ -396,7 +396,7 @@ void WindowDocks::refreshNumbers(const analysis::RunSummary& summary) {
   if (live_) numbers.machine = models::machineRows(*store_);
   // Of the steps: before the first, a script imports and loads.
   const analysis::StepRows steps = analysis::wholeStepsIn(*store_, numbersOf_);
-  const views::TimeRange of = steps.empty() ? numbersOf_ : analysis::firstToLast(*store_, steps);
+  const views::TimeRange of = steps.empty() ? numbersOf_ : analysis::firstToLast(steps.in(*store_));
   numbers.lengthNs = of.endNs - of.beginNs;
   numbers.rate = text(store_->rateText(numbers.summary.tokensPerS > 0
                                            ? numbers.summary.tokensPerS

@@ -189,7 +189,8 @@ void GainAccount::add(Findings& findings, Finding finding, Fix fix, double mostM
 
 double GainAccount::meanMs() const {
   const auto records = std::span(store_.steps().records).subspan(firstRow_, lastRow_ - firstRow_);
-  return static_cast<double>(endNsOf(records.back()) - records.front().begin_ns()) / kNsPerMs /
+  const TimeRange range = firstToLast(records);
+  return static_cast<double>(range.endNs - range.beginNs) / kNsPerMs /
          static_cast<double>(records.size());
 }
 
@@ -271,7 +272,7 @@ std::string CheckedSteps::withoutText() const {
 }
 
 TimeRange CheckedSteps::firstToLast() const {
-  return {records.front().begin_ns(), records.back().begin_ns() + records.back().duration_ns()};
+  return analysis::firstToLast(records);
 }
 
 TimeRange CheckedSteps::timeRange() const {
