@@ -227,9 +227,7 @@ void LiveStore::addBatch(const EventBatch& batch) {
   for (const auto& sample : batch.systemSamples) addSystemSample(sample);
   for (const auto& sample : batch.machineSamples) addMachineSample(sample);
   for (const auto& sample : batch.hostSamples) addHostSample(sample);
-  for (const events::OpWork& each : batch.opWork) {
-    (each.step() > 0 ? opWork_ : evaluationWork_).push_back(each);
-  }
+  for (const events::OpWork& each : batch.opWork) addOpWork(each);
   for (const auto& phase : batch.phases) addPhase(phase);
   for (const auto& span : batch.namedSpans) addNamedSpan(span);
   for (const auto& sync : batch.syncPoints) addSyncPoint(sync);
@@ -296,6 +294,14 @@ void LiveStore::addMachineSample(const events::MachineSample& sample) {
   columns.swapRate.insert(row, swapRateAt(columns, row));
   insertAt(columns.thermal, row, sample.thermal());
   insertAt(columns.power, row, sample.power());
+}
+
+void LiveStore::addOpWork(const events::OpWork& work) {
+  if (work.step() == 0) return evaluationWork_.push_back(work);
+  if (opWork_.empty() || opWork_.front().step() == work.step()) return opWork_.push_back(work);
+  const bool isNewer = !laterOpWork_.empty() && laterOpWork_.front().step() != work.step();
+  if (isNewer) laterOpWork_.clear();
+  laterOpWork_.push_back(work);
 }
 
 void LiveStore::addHostSample(const events::HostSample& sample) {
@@ -526,8 +532,8 @@ std::size_t LiveStore::bytesBesideOps() const {
           (kTime + 5 * kSeries + sizeof(events::ThermalState) + sizeof(events::PowerMode)) +
       rows(steps_.records) + steps_.records.size() * (kTime + 6 * kSeries) + rows(phases_) +
       rows(syncPoints_) + rows(fallbacks_) + rows(markers_) + rows(phaseMemory_) +
-      rows(namedSpans_) + rows(hostSamples_) + rows(opWork_) + rows(evaluationWork_) +
-      rows(iterations_) + rows(evaluations_) + rows(drops_);
+      rows(namedSpans_) + rows(hostSamples_) + rows(opWork_) + rows(laterOpWork_) +
+      rows(evaluationWork_) + rows(iterations_) + rows(evaluations_) + rows(drops_);
   for (const SpanIndex* lane :
        {&phaseLane_, &namedLane_, &syncLane_, &fallbackLane_, &steps_.lane}) {
     bytes += lane->size() * SpanIndex::kBytesASpan;

@@ -143,8 +143,10 @@ class LiveStore final : public MessageSink {
   /// The lines that the thread that trains ran at some 25 moments a second, sorted by time. Only of
   /// scripts; recordings of formats before 8 have none.
   [[nodiscard]] const std::vector<events::HostSample>& hostSamples() const { return hostSamples_; }
-  /// What the ops of one step have the device do, by their sizes, and those of an evaluation.
+  /// What the ops of one early step have the device do, by their sizes, those of the newest later
+  /// step that was counted, and those of an evaluation.
   [[nodiscard]] const std::vector<events::OpWork>& opWork() const { return opWork_; }
+  [[nodiscard]] const std::vector<events::OpWork>& laterOpWork() const { return laterOpWork_; }
   [[nodiscard]] const std::vector<events::OpWork>& evaluationWork() const {
     return evaluationWork_;
   }
@@ -311,6 +313,7 @@ class LiveStore final : public MessageSink {
   void addSystemSample(const events::SystemSample& sample);
   void addMachineSample(const events::MachineSample& sample);
   void addHostSample(const events::HostSample& sample);
+  void addOpWork(const events::OpWork& work);
   void addStep(const events::StepRecord& step);
   /// Makes iterations steps from number `first` on, and forgets the others.
   void addIterations(std::uint32_t first);
@@ -374,7 +377,7 @@ class LiveStore final : public MessageSink {
   SystemColumns system_;
   MachineColumns machine_;
   std::vector<events::HostSample> hostSamples_;
-  std::vector<events::OpWork> opWork_, evaluationWork_;
+  std::vector<events::OpWork> opWork_, laterOpWork_, evaluationWork_;
   StepColumns steps_;
   std::vector<events::StepRecord> iterations_;  ///< steps at the end of the run: see StepsAre
   std::vector<events::PhaseSpan> phases_;

@@ -9,7 +9,7 @@ using namespace highwater::analysis;
 namespace {
 
 constexpr NameId kMmOp = 900, kBmmOp = 901, kAddOp = 902, kSortOp = 903, kShapes = 904;
-constexpr NameId kNormOp = 909, kNoiseOp = 910;
+constexpr NameId kNormOp = 909, kNoiseOp = 910, kCatOp = 911;
 constexpr CallSiteId kHeadLine = 905;
 constexpr ModuleId kHeadModule = 906, kBelowHead = 907, kBesideHead = 908;
 constexpr std::uint64_t kMB = 1'000'000;
@@ -36,6 +36,7 @@ void fill(LiveStore& store, std::vector<events::OpWork> rows, bool simulated = f
                            {kBmmOp, "aten::bmm"},
                            {kAddOp, "aten::add"},
                            {kSortOp, "aten::sort"},
+                           {kCatOp, "aten::cat"},
                            {kShapes, "[8, 4] float32, [8, 4] float32, [4] int64"}},
                           modules(),
                           {{kHeadLine, kNoId, "forward", "/home/me/train.py", 52}},
@@ -44,6 +45,16 @@ void fill(LiveStore& store, std::vector<events::OpWork> rows, bool simulated = f
   batch.completeUpToNs = 1000;
   batch.opWork = rows;
   store.apply(batch);
+}
+
+events::StepRecord stepOf(std::uint32_t step, std::uint32_t batch) {
+  return events::StepRecord(1000 + step, 1, 0, 0, -1, step, batch, 0, 0, 0, 0, 0);
+}
+
+RunDescription runThat(bool isOwnScript) {
+  RunDescription run;
+  run.ownScript = isOwnScript;
+  return run;
 }
 
 DeviceWork estimate(std::vector<events::OpWork> rows, bool simulated = false) {
@@ -77,6 +88,54 @@ class TestDeviceWork : public QObject {
     QCOMPARE(evaluation.places.size(), std::size_t{1});
     QCOMPARE(evaluation.places[0].bytes, 30 * kMB);
     QCOMPARE(largestPlacesText(evaluation), std::string("train.py:52, 100 % (mostly add)"));
+  }
+
+  void whatGrowsIsFoundByALaterStep() {
+    const auto later = [](events::OpWork work, std::uint32_t step = 24) {
+      work.mutate_step(step);
+      return work;
+    };
+    const auto found = [](std::vector<events::OpWork> rows, bool script = true) {
+      LiveStore store;
+      fill(store, std::move(rows));
+      store.apply(runThat(script));
+      return growingWork(store);
+    };
+    const events::OpWork model = workOf(kBmmOp, kNoId, 10 * kMB, 0, 1, kHeadModule);
+    const std::vector<events::OpWork> rows = {model, workOf(kAddOp, kHeadLine, 2 * kMB, 0),
+                                              later(model),
+                                              later(workOf(kAddOp, kHeadLine, 16 * kMB, 0))};
+    const auto growing = found(rows);
+    QVERIFY(growing && !growing->joined);
+    QCOMPARE(growing->line().place.site.line, std::string("train.py:52"));
+    QCOMPARE(growingWorkText(*growing), std::string("add at train.py:52 reads and writes 1.9 MiB "
+                                                    "in step 3, 15.3 MiB in step 24"));
+    // Of a worker that was restarted a step may have been counted twice.
+    QVERIFY(!found(rows, false));
+    QVERIFY(!found({rows[0], rows[1]}));
+    QVERIFY(!found({rows[0], rows[1], rows[2], later(rows[1])}));
+    // A larger batch has more to do.
+    LiveStore larger;
+    fill(larger, rows);
+    larger.apply(runThat(true));
+    EventBatch batch;
+    batch.completeUpToNs = 2000;
+    const std::vector<events::StepRecord> steps{stepOf(3, 16), stepOf(24, 64)};
+    batch.steps = steps;
+    larger.apply(batch);
+    QVERIFY(!growingWork(larger));
+    // The newest counted step is compared.
+    std::vector<events::OpWork> longer = rows;
+    longer.push_back(later(workOf(kAddOp, kHeadLine, 160 * kMB, 0), 192));
+    QCOMPARE(found(longer)->laterStep, 192U);
+    // What joins tensors is named, though what works on the result has more to do.
+    std::vector<events::OpWork> joins = rows;
+    joins.push_back(workOf(kCatOp, kNoId, kMB / 2, 0));
+    joins.push_back(later(workOf(kCatOp, kNoId, 4 * kMB, 0)));
+    QVERIFY(found(joins)->joined);
+    QCOMPARE(growingWorkText(*found(joins)),
+             std::string("cat reads and writes 488.3 KiB in step 3, 3.8 MiB in step 24, and most "
+                         "of what grows is add at train.py:52"));
   }
 
   /// 100 MB of bytes against 4 GFLOP: 40 ops a byte are between what GPUs do.

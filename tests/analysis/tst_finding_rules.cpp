@@ -712,6 +712,33 @@ class TestFindingRules : public QObject {
     QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
   }
 
+  void slowingStepsNameWhatTheDeviceHasMoreOf() {
+    JudgedRun run;
+    run.steps = 48;
+    run.ownScript = true;
+    run.stepMs = 12;
+    run.deviceMs = 10;
+    run.backwardMs = [](std::uint32_t step) { return step / 2; };
+    for (std::uint32_t step = 2; step <= run.steps; ++step) {  // all of it a wait
+      run.more.syncPoints.emplace_back((JudgedRun::beginMs(step) + run.stepMs) * kMs,
+                                       run.backwardMs(step) * kMs, 4, step, kScalarRead, kNoId,
+                                       kNoId, kTrainingThread, events::SyncKind::ScalarRead,
+                                       events::Phase::Backward, std::uint8_t{1});
+    }
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
+    for (const std::uint32_t step : {3U, 24U}) {
+      run.more.opWork.emplace_back(JudgedRun::beginMs(step) * kMs, step * kMiB, 0U, step, 1U, kMm,
+                                   kNoId, kTrainStep, kNoId, events::Phase::Forward,
+                                   std::uint8_t{0});
+    }
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::SlowingSteps);
+    QVERIFY2(contains(found.title, "as the device's work grows"), found.title.c_str());
+    QVERIFY2(contains(found.evidence, "3.0 MiB in step 3, 24.0 MiB in step 24"),
+             found.evidence.c_str());
+    QVERIFY(!found.line.empty() && found.advice.starts_with("at " + found.line));
+  }
+
   void aSmallBatchIsComparedWithALargerOne() {
     JudgedRun run = changed(shrinkBatch);
     const Findings findings = run.judge();

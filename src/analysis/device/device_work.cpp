@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/op_label.h"
+#include "core/units.h"
 
 namespace highwater::analysis {
 namespace {
@@ -18,6 +19,12 @@ constexpr double kLargeShare = 0.2, kNearlyAsLarge = 0.6, kMostOfIt = 0.5;
 constexpr std::size_t kMostShapes = 90;
 /// A radix sort of 64-bit keys reads and writes them eight times; other sorts may take less.
 constexpr double kMostPassesOfSort = 8;
+/// By how much of itself the work of a step must have grown, and how much of what it grew by must
+/// be a line's, for the line to be named.
+constexpr double kLeastGrowth = 0.1, kLeastShareOfGrowth = 0.2;
+/// From this share of the growth on, at most, a line that joins tensors without gradients makes the
+/// long one that others then work on.
+constexpr double kLeastJoinedShare = 0.05;
 /// What a device does in the time in which it moves a byte or, of a call, what it could have moved.
 struct Rates {
   double leastFlops, mostFlops, mostBytesACall;
@@ -85,6 +92,7 @@ struct Place {
   Times times{};
   std::map<std::string, Times> ops;
   double largest = 0;
+  bool hasGradients = false;
 };
 
 DeviceWorkShare shareOf(const Times& part, const Times& all) {
@@ -106,21 +114,25 @@ std::string opInModuleText(const DeviceWorkPlace& place) {
   return place.op + (place.module.empty() ? "" : " in " + place.module);
 }
 
-DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works) {
-  DeviceWork result;
-  std::map<std::string, Place> places;
+/// The work of a step or an evaluation by line or, where none is known, by op and module.
+struct Work {
   Times all{};
+  std::map<std::string, Place> places;
+};
+
+Work workOf(const LiveStore& store, const std::vector<events::OpWork>& works) {
+  Work work;
   for (const events::OpWork& each : works) {
-    result.step = each.step();
     const std::string op(shortOp(store.name(each.op())));
     const Times times = timesOf(each, op, ratesOf(store));
-    add(all, times);
+    add(work.all, times);
     if (each.op() == kOtherId) continue;
     const CallSiteParts site = store.callSiteParts(each.call_site());
     const std::string module = store.modulePath(each.module_id());
-    Place& place = places[site.line.empty() ? module + ' ' + op : site.path + site.line];
+    Place& place = work.places[site.line.empty() ? module + ' ' + op : site.path + site.line];
     add(place.times, times);
     add(place.ops[op], times);
+    place.hasGradients = place.hasGradients || each.backward() != 0;
     place.shown.calls += each.calls();
     place.shown.bytes += each.bytes();
     place.shown.flops += each.flops();
@@ -132,10 +144,26 @@ DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& w
     place.shown.op = op;
     place.shown.shapes = store.name(each.shapes());
   }
-  for (auto& [key, place] : places) {
-    static_cast<DeviceWorkShare&>(place.shown) = shareOf(place.times, all);
+  return work;
+}
+
+/// The batch size of a step times its sequence length, where it has one; 0 where unknown.
+double batchOf(const LiveStore& store, std::uint32_t step) {
+  const auto& records = store.steps().records;
+  const auto row = std::partition_point(records.begin(), records.end(),
+                                        [step](const auto& each) { return each.step() < step; });
+  if (row == records.end() || row->step() != step) return 0;
+  return static_cast<double>(row->batch_size()) * std::max(row->sequence_length(), 1U);
+}
+
+DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works) {
+  DeviceWork result;
+  if (!works.empty()) result.step = works.back().step();
+  Work work = workOf(store, works);
+  for (auto& [key, place] : work.places) {
+    static_cast<DeviceWorkShare&>(place.shown) = shareOf(place.times, work.all);
     for (const auto& [op, times] : place.ops) place.shown.ops.push_back(op);
-    place.shown.opLow = shareOf(place.ops[place.shown.op], all).low;
+    place.shown.opLow = shareOf(place.ops[place.shown.op], work.all).low;
     result.places.push_back(std::move(place.shown));
   }
   std::stable_sort(result.places.begin(), result.places.end(),
@@ -151,6 +179,48 @@ DeviceWork estimateDeviceWork(const LiveStore& store) {
 
 DeviceWork estimateEvaluationWork(const LiveStore& store) {
   return estimate(store, store.evaluationWork());
+}
+
+std::optional<GrowingWork> growingWork(const LiveStore& store) {
+  // Where a run was restarted, both steps may have been counted twice.
+  if (!store.ownScript() || store.opWork().empty() || store.laterOpWork().empty()) {
+    return std::nullopt;
+  }
+  const std::uint32_t firstStep = store.opWork().front().step(),
+                      laterStep = store.laterOpWork().front().step();
+  if (batchOf(store, laterStep) > kMostLargerBatch * batchOf(store, firstStep)) {
+    return std::nullopt;
+  }
+  const Work first = workOf(store, store.opWork()), later = workOf(store, store.laterOpWork());
+  Times grown{};
+  for (std::size_t i = 0; i < grown.size(); ++i) {
+    grown[i] = later.all[i] - first.all[i];
+    if (grown[i] < kLeastGrowth * first.all[i]) return std::nullopt;
+  }
+  struct Grown {
+    double share = 0;
+    GrowingLine line;
+  };
+  Grown most, joined;
+  for (const auto& [key, place] : later.places) {
+    const auto before = first.places.find(key);
+    Times more = place.times;
+    if (before != first.places.end()) {
+      for (std::size_t i = 0; i < more.size(); ++i) more[i] -= before->second.times[i];
+    }
+    const DeviceWorkShare share = shareOf(more, grown);
+    const auto take = [&](double size, Grown& best) {
+      if (size <= best.share) return;
+      best = {size, {place.shown, before != first.places.end() ? before->second.shown.bytes : 0}};
+    };
+    take(share.low, most);
+    const bool joins = place.ops.contains("cat") || place.ops.contains("stack");
+    if (joins && !place.hasGradients) take(share.high, joined);
+  }
+  if (most.share < kLeastShareOfGrowth) return std::nullopt;
+  GrowingWork found{firstStep, laterStep, std::move(most.line), std::nullopt};
+  if (joined.share >= kLeastJoinedShare) found.joined = std::move(joined.line);
+  return found;
 }
 
 DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
@@ -224,6 +294,19 @@ std::string largestOpText(const DeviceWorkPlace& place) {
   const std::string shapes = countedShapes(place.shapes);
   const bool isShort = !shapes.empty() && shapes.size() <= kMostShapes;
   return opInModuleText(place) + (isShort ? " of " + shapes : "");
+}
+
+std::string growingWorkText(const GrowingWork& work) {
+  const auto lineText = [](const DeviceWorkPlace& place) {
+    return place.site.line.empty() ? opInModuleText(place) : place.op + " at " + place.site.line;
+  };
+  const GrowingLine& line = work.line();
+  const std::string text = lineText(line.place) + " reads and writes " +
+                           formatBytes(line.firstBytes) + " in step " +
+                           std::to_string(work.firstStep) + ", " + formatBytes(line.place.bytes) +
+                           " in step " + std::to_string(work.laterStep);
+  const bool isMost = line.place.site.line == work.most.place.site.line;
+  return isMost ? text : text + ", and most of what grows is " + lineText(work.most.place);
 }
 
 std::string largestPlacesText(const DeviceWork& work) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,31 @@ struct DeviceWork {
 /// The same of what a script's evaluation has the device do, its metrics included.
 [[nodiscard]] DeviceWork estimateEvaluationWork(const LiveStore& store);
 
+/// A line for which the device does more in a later step than in an early one.
+struct GrowingLine {
+  DeviceWorkPlace place;         ///< as in the later step
+  std::uint64_t firstBytes = 0;  ///< that the line read and wrote in the early step
+};
+
+/// What the work of a step grows by, from one step to another.
+struct GrowingWork {
+  std::uint32_t firstStep = 0, laterStep = 0;
+  GrowingLine most;                   ///< with most of the growth
+  std::optional<GrowingLine> joined;  ///< that joins tensors without gradients: cat(), stack()
+
+  /// The line to change.
+  [[nodiscard]] const GrowingLine& line() const { return joined ? *joined : most; }
+};
+
+/// How many times as large as an early step's batch a later one's may be, where what has grown is
+/// looked for.
+inline constexpr double kMostLargerBatch = 1.1;
+
+/// Finds the lines that have what the work of a script's step has grown by. std::nullopt where the
+/// work has hardly grown, on one of the devices that estimateDeviceWork() assumes, where the later
+/// step has a larger batch, or where none was counted yet.
+[[nodiscard]] std::optional<GrowingWork> growingWork(const LiveStore& store);
+
 /// Estimates the share of the forward pass of a module and all below it. `path` is that of the
 /// module.
 [[nodiscard]] DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path);
@@ -72,6 +98,8 @@ struct RepeatedWeights : DeviceWorkShare {
 [[nodiscard]] std::string shareText(const DeviceWorkShare& share);
 /// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".
 [[nodiscard]] std::string largestOpText(const DeviceWorkPlace& place);
+/// Returns what grows: "cat at train.py:31 reads and writes 1.2 MiB in step 3, 9.4 MiB in step 24".
+[[nodiscard]] std::string growingWorkText(const GrowingWork& work);
 /// The largest places in a sentence about the device: "By the sizes of its ops in step 3, its
 /// largest work is train.py:52, 61 to 70 % (mostly addmm in head)." Empty where no place has a
 /// large share.

@@ -155,6 +155,8 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 /// the samples, 0 to 1, at a line that can be left out as it is; 0: it is not known of any.
 double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
                      const std::function<bool(const AccountSpan&)>& in, Finding& finding);
+/// Adds to a finding which line's work grows, and what to do there; begins its advice.
+void nameGrowingWork(const GrowingWork& work, Finding& finding);
 /// How many times as long the last quarter of the steps takes as the first, by their medians.
 [[nodiscard]] double slowingOf(const CheckedSteps& steps);
 /// From this on the steps become slower.
@@ -186,7 +188,8 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings);
 /// in them: then what each step adds to slows the next ones.
 [[nodiscard]] bool becomeSlower(const CheckedSteps& steps);
 /// Adds a finding if the steps take longer and longer, because the host works longer in one part of
-/// them. After findMemoryGrowth(), which tells of steps that become slower while memory grows.
+/// them, or because the device has more and more to do. After findMemoryGrowth(), which tells of
+/// steps that become slower while memory grows.
 void findSlowingSteps(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if the run has trained with a larger batch, which took much less time a sample.
 void findSmallBatch(const CheckedSteps& steps, Findings& findings);

@@ -9,6 +9,7 @@
 #include "analysis/account/memory_account.h"
 #include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
+#include "analysis/device/device_work.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/op_summary.h"
 #include "analysis/statistics.h"
@@ -293,12 +294,24 @@ void addNewShapes(const CheckedSteps& steps, const std::vector<Point>& points, F
       finding.advice;
 }
 
-/// Says by how much the steps have become slower, if they have while memory grew.
+/// Says by how much the steps have become slower, if they have while memory grew, and what has more
+/// to do: it works on what is kept.
 void addSlowing(const CheckedSteps& steps, Finding& finding) {
   const Ends ms = stepTimesAtEnds(steps);
-  if (ms.rise() < kLeastSlowing) return;
-  finding.evidence +=
-      "; and the steps become slower, from " + formatMs(ms.first) + " to " + formatMs(ms.last);
+  if (ms.rise() >= kLeastSlowing) {
+    finding.evidence +=
+        "; and the steps become slower, from " + formatMs(ms.first) + " to " + formatMs(ms.last);
+  }
+  const std::optional<GrowingWork> growing = growingWork(steps.store);
+  if (!growing) return;
+  finding.evidence += "; the device's work grows as well, by the sizes of the ops: ";
+  if (!finding.line.empty()) {
+    finding.evidence += growingWorkText(*growing);
+    return;
+  }
+  const std::string advice = finding.advice;
+  nameGrowingWork(*growing, finding);
+  finding.advice += ". Else " + advice;
 }
 
 /// Puts first that it is evaluations that leave what a jump adds, if one came before each.

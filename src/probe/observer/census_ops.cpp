@@ -378,12 +378,13 @@ void CensusOps::silence() noexcept {
 
 void CensusOps::noteBorder(std::uint32_t step, StepBorder border) {
   if (border == StepBorder::kMayEnd) {
-    if (step + 1 == kStep) begin();
+    if (step + 1 == counted_) begin();
     if (counting.load(std::memory_order_acquire)) theCensus().nextMayBegin();
     return;
   }
-  if (isInEvaluation_ || (isInStep_ && step != kStep)) return end(border == StepBorder::kBegins);
-  if (step != kStep) return;
+  if (isInEvaluation_ || (isInStep_ && step != counted_)) return end(border == StepBorder::kBegins);
+  while (step > counted_ && counted_ < kLastStep) counted_ *= kTimes;
+  if (step != counted_) return;
   begin();
   isInStep_ = isCounting_;
   if (counting.load(std::memory_order_acquire)) {
@@ -392,7 +393,7 @@ void CensusOps::noteBorder(std::uint32_t step, StepBorder border) {
 }
 
 void CensusOps::noteEvaluation() {
-  if (hadEvaluation_ || isCounting_ || recorder_.step() < kStep) return;
+  if (hadEvaluation_ || isCounting_ || recorder_.step() < kFirstStep) return;
   ofEvaluation.store(true, std::memory_order_relaxed);
   opsLeft.store(kMostEvaluationOps, std::memory_order_relaxed);
   begin();
@@ -421,7 +422,7 @@ void CensusOps::end(bool withNext) {
   ofEvaluation.store(false, std::memory_order_relaxed);
   if (isSilenced) return;
   if (isOfStep || isOfEvaluation) {
-    theCensus().record(recorder_, isOfStep ? kStep : 0, withNext);
+    theCensus().record(recorder_, isOfStep ? counted_ : 0, withNext);
   } else {
     theCensus().dropBefore(false);
   }

@@ -7,13 +7,17 @@
 
 namespace highwater::probe {
 
-/// Counts the work of the ops of one early step and of one evaluation, on all threads, from their
-/// tensors' sizes. At other times its callback is off and costs nothing. Training thread only.
+/// Counts the work of the ops of one early step, of a few later ones and of one evaluation, on all
+/// threads, from their tensors' sizes. At other times its callback is off and costs nothing.
+/// Training thread only.
 class CensusOps {
  public:
-  /// The step whose ops are counted: the optimizer has its state by then, and shapes have been
-  /// compiled.
-  static constexpr std::uint32_t kStep = 3;
+  /// The first step whose ops are counted: the optimizer has its state by then, and shapes have
+  /// been compiled.
+  static constexpr std::uint32_t kFirstStep = 3;
+  /// Then those of so many times the number are, up to kLastStep: 24, 192, ... They tell what grows
+  /// with the steps.
+  static constexpr std::uint32_t kTimes = 8, kLastStep = 98'304;
   /// Of an evaluation only so many ops are counted: a few batches are like the others, and counting
   /// takes a few microseconds an op.
   static constexpr std::int32_t kMostEvaluationOps = 5000;
@@ -28,11 +32,11 @@ class CensusOps {
   /// Has the callback count nothing more, in the child of a fork.
   static void silence() noexcept;
 
-  /// Counts from the begin of the step kStep to that of the next one. Where that may turn out to
+  /// Counts from the begin of a counted step to that of the next one. Where that may turn out to
   /// have been earlier, it counts both from there.
   void noteBorder(std::uint32_t step, StepBorder border);
-  /// An evaluation begins. The first one after the counted step is counted, to the begin of the
-  /// next step.
+  /// An evaluation begins. The first one after kFirstStep is counted, to the begin of the next
+  /// step.
   void noteEvaluation();
   /// A part of an evaluation has ended: counting does, once it has counted kMostEvaluationOps.
   void noteEvaluationPart();
@@ -44,8 +48,9 @@ class CensusOps {
 
   Recorder& recorder_;
   std::uint64_t callback_;
+  std::uint32_t counted_ = kFirstStep;  ///< the step that is counted, or will be next
   bool isCounting_ = false;
-  bool isInStep_ = false;        ///< kStep has begun
+  bool isInStep_ = false;        ///< counted_ has begun
   bool isInEvaluation_ = false;  ///< the one that is counted
   bool hadEvaluation_ = false;   ///< or it was
 };
