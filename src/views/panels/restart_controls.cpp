@@ -72,10 +72,10 @@ RestartControls::RestartControls(QWidget* parent)
   auto* column = new QVBoxLayout(this);
   column->setContentsMargins(0, 0, 0, 0);
   column->setSpacing(8);
-  auto* caption = new QLabel(tr("With a restart"), this);
-  caption->setProperty("kind", "quiet");
-  caption->setWordWrap(true);
-  column->addWidget(caption);
+  caption_ = new QLabel(this);
+  caption_->setProperty("kind", "quiet");
+  caption_->setWordWrap(true);
+  column->addWidget(caption_);
   addRow(tr("Device"), device_);
   column->addWidget(fallback_);
   addRow(tr("High watermark"), high_);
@@ -179,6 +179,7 @@ void RestartControls::edited() {
 }
 
 void RestartControls::showChosen() {
+  caption_->setText(live_ ? tr("With a restart") : tr("For the next run"));
   const bool isMps = device_->currentText() != QStringLiteral("cpu");
   device_->setEnabled(changeable_);
   for (QWidget* each : {static_cast<QWidget*>(fallback_), static_cast<QWidget*>(high_),

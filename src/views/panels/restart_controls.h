@@ -51,6 +51,7 @@ class RestartControls final : public QWidget {
   QComboBox* device_;
   QCheckBox* fallback_;
   QDoubleSpinBox *high_, *low_;
+  QLabel* caption_ = nullptr;  ///< when the values take effect
   QWidget* notice_;
   QLabel* what_;
   QToolButton *restart_, *undo_;
