@@ -174,6 +174,30 @@ class PhaseLine {
   std::int64_t upToNs_ = 0;
 };
 
+/// In so short a time between two waits, in ns, the host queues an op or two.
+constexpr std::int64_t kAtOnceNs = 50'000;
+/// So many of these waits tell how long one for next to nothing is.
+constexpr std::size_t kLeastAtOnce = 20;
+
+bool followsAtOnce(const Drain& before, const Drain& wait) {
+  return wait.beginNs - before.endNs <= kAtOnceNs;
+}
+
+/// What most of the waits take that follow one another at once: until the host has heard of the
+/// device's end, which depends on whether its thread has fallen asleep. 0 where there are few, or
+/// where they wait for more.
+std::int64_t shortWaitsNs(const std::vector<Drain>& drains) {
+  std::vector<double> waits;
+  for (std::size_t i = 1; i < drains.size(); ++i) {
+    if (followsAtOnce(drains[i - 1], drains[i])) {
+      waits.push_back(static_cast<double>(drains[i].ns()));
+    }
+  }
+  if (waits.size() < kLeastAtOnce) return 0;
+  const double ns = percentileOf(waits, 75);
+  return ns <= static_cast<double>(kNearZeroWaitNs) ? static_cast<std::int64_t>(ns) : 0;
+}
+
 }  // namespace
 
 HostTimeline makeHostTimeline(const LiveStore& store) {
@@ -238,12 +262,18 @@ std::int64_t medianSpanNs(const LiveStore& store) {
   return static_cast<std::int64_t>(medianOf(std::move(known)) * kNsPerMs);
 }
 
+std::int64_t DeviceEnds::emptyWaitNs(const Stretch& stretch) const {
+  const std::int64_t ns = stretch.closing.ns();
+  const bool isOne = followsAtOnce(stretch.opening, stretch.closing) && ns <= 2 * emptyWaitNs_;
+  return isOne ? std::min(ns, emptyWaitNs_) : 0;
+}
+
 DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline)
     : DeviceEnds(store, timeline, 0, store.steps().records.size()) {}
 
 DeviceEnds::DeviceEnds(const LiveStore& store, const HostTimeline& timeline, std::size_t firstRow,
                        std::size_t lastRow)
-    : firstRow_(firstRow), steps_(lastRow - firstRow) {
+    : firstRow_(firstRow), steps_(lastRow - firstRow), emptyWaitNs_(shortWaitsNs(timeline.drains)) {
   const StepColumns& steps = store.steps();
   LaneCursor phases(store.phaseLane());
   for (std::size_t row = firstRow; row < lastRow; ++row) {

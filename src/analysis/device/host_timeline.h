@@ -151,6 +151,10 @@ class DeviceEnds {
   /// Returns when the device finished the step of a row, in ns since the start of the run. Known if
   /// the step has a device span and its batch's move waited.
   [[nodiscard]] std::optional<std::int64_t> ofStep(std::size_t row) const;
+  /// What the wait at the end of a stretch takes beside the device's work, in ns, where it follows
+  /// the wait before so soon that little was queued: a wait for next to nothing. 0 for others. The
+  /// device has nothing to do in most of it.
+  [[nodiscard]] std::int64_t emptyWaitNs(const Stretch& stretch) const;
   /// Whether queued work is known to have been committed in [fromNs, toNs], at the end of one of
   /// the steps [firstRow, lastRow]: a step with a device span ends with an event, whose recording
   /// commits (MPSEvent::recordLocked() in PyTorch).
@@ -168,7 +172,8 @@ class DeviceEnds {
   }
 
   std::size_t firstRow_ = 0;
-  std::vector<Step> steps_;  ///< from firstRow_ on
+  std::vector<Step> steps_;       ///< from firstRow_ on
+  std::int64_t emptyWaitNs_ = 0;  ///< 0: not known
 };
 
 }  // namespace highwater::analysis

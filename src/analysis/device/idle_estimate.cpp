@@ -84,7 +84,8 @@ class StepIdleNotes {
     const bool more = walk_.forNext(StretchWalk::kSpansAPart, [this](const Stretch& stretch) {
       rules_.apply(stretch, [this](const IdlePart& part) { note(part.span, part.idle); });
       // A part of each wait is none of the device's work: the host hears late that it is done.
-      const std::int64_t lateNs = std::min(stretch.closing.ns(), kNearZeroWaitNs);
+      const std::int64_t lateNs =
+          std::min(stretch.closing.ns(), kNearZeroWaitNs) - ends_.emptyWaitNs(stretch);
       if (!stretch.work.empty()) note(stretch.work.back(), {0, 0, toMs(lateNs)});
     });
     if (!more) noteOpenEnds();

@@ -80,7 +80,8 @@ struct IdleSummary {
 ///     is exact, or until the end of a wait that is not near zero. If there is neither, the run's
 ///     median span is assumed.
 ///   - Up to kNearZeroWaitNs of each wait may be the time until the host hears of its end. This
-///     raises the upper bound.
+///     raises the upper bound. Where waits follow one another at once, as in a loop that copies
+///     tensor by tensor, what most of them take is probably idle in each.
 ///   - Before the first drain and after the last one nothing tells when the device worked: it may
 ///     have been idle all the time. The estimate takes none of it.
 /// These are the rules for a device that begins queued work at once (WorkStart::kEager). Where

@@ -65,6 +65,11 @@ bool IdleRules::surelyQueuesNothing(HostWork work) const {
 }
 
 void IdleRules::apply(const Stretch& stretch, const Note& note) const {
+  addWork(stretch, note);
+  addEmptyWait(stretch, note);
+}
+
+void IdleRules::addWork(const Stretch& stretch, const Note& note) const {
   const auto [first, last] = queueingSpans(stretch);
   const bool none = first >= last;
   const std::size_t head = none ? stretch.work.size() : first;
@@ -92,6 +97,13 @@ void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   } else {
     addCommit(stretch, note);
   }
+}
+
+void IdleRules::addEmptyWait(const Stretch& stretch, const Note& note) const {
+  const std::int64_t ns = ends_.emptyWaitNs(stretch);
+  if (ns == 0 || stretch.work.empty()) return;
+  const Drain& closing = stretch.closing;
+  note({stretch.work.back(), {0, toMs(ns), toMs(ns)}, closing.endNs - ns, closing.endNs, 1});
 }
 
 /// Where work may be deferred, it is committed only in the wait: until the host gets there and the

@@ -54,9 +54,11 @@ class IdleRules {
 
   [[nodiscard]] bool surelyQueuesNothing(HostWork work) const;
   [[nodiscard]] End deviceEnd(const Stretch& stretch, const HostSpan& last) const;
+  void addWork(const Stretch& stretch, const Note& note) const;
   void addHead(std::span<const HostSpan> work, bool queuedUnseen, const Note& note) const;
   void addTail(const Stretch& stretch, std::size_t from, const End& end, const Note& note) const;
   void addCommit(const Stretch& stretch, const Note& note) const;
+  void addEmptyWait(const Stretch& stretch, const Note& note) const;
   /// Whether what was queued at `sinceNs` in the stretch may wait for a commit when the span
   /// begins.
   [[nodiscard]] bool mayBeDeferred(const Stretch& stretch, std::int64_t sinceNs,
