@@ -1,6 +1,8 @@
 #include "analysis/statistics.h"
 
 #include <algorithm>
+#include <cmath>
+#include <map>
 
 namespace highwater::analysis {
 namespace {
@@ -42,6 +44,23 @@ double robustSlope(std::span<const Point> points) {
     }
   }
   return medianOf(std::move(slopes));
+}
+
+double trendScore(std::span<const double> values) {
+  if (values.size() < 3) return 0;
+  double rises = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    for (std::size_t j = i + 1; j < values.size(); ++j) {
+      rises += values[j] > values[i] ? 1 : values[j] < values[i] ? -1 : 0;
+    }
+  }
+  const auto varianceOf = [](double n) { return n * (n - 1) * (2 * n + 5) / 18; };
+  double variance = varianceOf(static_cast<double>(values.size()));
+  std::map<double, double> equal;
+  for (const double each : values) ++equal[each];
+  for (const auto& [value, count] : equal) variance -= varianceOf(count);
+  if (rises == 0 || variance <= 0) return 0;
+  return (rises > 0 ? rises - 1 : rises + 1) / std::sqrt(variance);
 }
 
 double steadySlope(std::span<const Point> points) {

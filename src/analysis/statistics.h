@@ -22,6 +22,10 @@ struct Point {
 /// pairs (Theil, 1950; Sen, 1968). Of more than 200 points only every n-th counts. 0 for fewer than
 /// two.
 [[nodiscard]] double robustSlope(std::span<const Point> points);
+/// Returns by how many standard deviations of chance a series rises or, below 0, falls (the trend
+/// test of H. B. Mann, 1945, with its correction for equal values). 0 for fewer than three values.
+/// Quadratic.
+[[nodiscard]] double trendScore(std::span<const double> values);
 /// Returns the slope that a series has throughout: the smallest of the robust slopes of all points,
 /// of the first half and of the second half. It is near 0 for a series that grew once and then
 /// stayed.

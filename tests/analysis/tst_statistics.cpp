@@ -1,3 +1,5 @@
+#include <random>
+
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
 #include "support/test_program.h"
@@ -25,6 +27,31 @@ class TestStatistics : public QObject {
     QVERIFY(std::fabs(steadySlope(points) - 3.0) < 0.1);
     QCOMPARE(robustSlope({}), 0.0);
     QCOMPARE(robustSlope(std::span(points).first(1)), 0.0);
+  }
+
+  void aTrendIsToldFromChance() {
+    std::vector<double> rising, swinging{81, 85, 81, 85, 84.9, 85, 84.9, 85, 84.9, 85};
+    for (int i = 0; i < 10; ++i) rising.push_back(i);
+    QVERIFY(trendScore(rising) > 3);
+    std::reverse(rising.begin(), rising.end());
+    QVERIFY(trendScore(rising) < -3);
+    QVERIFY(trendScore(swinging) < 3);
+    QCOMPARE(trendScore(std::vector<double>(50, 7.0)), 0.0);
+    QCOMPARE(trendScore({}), 0.0);
+    // Of a hundred series of noise one in 700 rises by three; with a slope all do.
+    std::minstd_rand random(1);
+    int chance = 0, found = 0;
+    for (int run = 0; run < 100; ++run) {
+      std::vector<double> noise, sloped;
+      for (int i = 0; i < 60; ++i) {
+        noise.push_back(static_cast<double>(random() % 1000));
+        sloped.push_back(noise.back() + 30 * i);
+      }
+      chance += trendScore(noise) >= 3;
+      found += trendScore(sloped) >= 3;
+    }
+    QVERIFY(chance <= 2);
+    QCOMPARE(found, 100);
   }
 
   void growthThatStoppedIsNotSteady() {

@@ -53,6 +53,11 @@ std::optional<Keeper> keeperOf(const LiveStore& store) {
                 static_cast<double>(most->net.kept()) / static_cast<double>(ops.steps)};
 }
 
+/// Of so many points at most is asked whether they rise, and by so many standard deviations they
+/// must: three come by chance in one of 700 runs.
+constexpr std::size_t kMostOfTrend = 500;
+constexpr double kLeastTrendScore = 3;
+
 /// The share of the growth, 0 to 1, that must come with new shapes to be theirs.
 constexpr double kLeastNewShapeShare = 0.8;
 
@@ -84,6 +89,16 @@ bool isOfLargerBatches(const CheckedSteps& steps, const std::vector<Point>& poin
   const double larger = endsOf(steps.batchSizes()).rise();
   return std::isfinite(larger) && larger > 1 &&
          endsOf(bytes).rise() < kLeastGrowthPastSize * larger;
+}
+
+/// Whether what is allocated rises beyond chance: a few steps that swing between values have a
+/// slope, too. Not asked where shapes vary, and memory with them.
+bool isTrend(const CheckedSteps& steps, const std::vector<Point>& points) {
+  if (shapesOfData(steps).back() > 1) return true;
+  std::vector<double> bytes;
+  const std::size_t every = (points.size() + kMostOfTrend - 1) / kMostOfTrend;
+  for (std::size_t i = 0; i < points.size(); i += every) bytes.push_back(points[i].y);
+  return trendScore(bytes) >= kLeastTrendScore;
 }
 
 std::string bytesText(double bytes) {
@@ -450,7 +465,7 @@ void findMemoryGrowth(const CheckedSteps& steps, Findings& findings) {
     addOpenForwards(steps, growth, *finding);
     addEvaluations(steps, growth, *finding);
   } else if (const double lasting = lastingSlope(points, 2 * kLeastSteps);
-             lasting >= kLeastGrowthBytes) {
+             lasting >= kLeastGrowthBytes && isTrend(steps, points)) {
     growth.slopeBytes = std::min(growth.slopeBytes, lasting);
     finding = evenGrowth(steps, growth);
     addNewShapes(steps, points, *finding);
