@@ -51,6 +51,9 @@ constexpr double kLeastLogShare = 0.1;
 /// So many calls of a fallback's op a step are those of a loop, over the rows of a batch or so.
 constexpr double kLeastCallsOfALoop = 4;
 
+/// Copies of so large a share of the weights' bytes, 0 to 1, are those of all weights.
+constexpr double kLeastOfWeights = 0.9;
+
 /// What moves to the device and back in a step is a model's weights from so many tensors and bytes
 /// on.
 constexpr double kLeastMovedTensors = 4, kLeastMovedBytes = 1024 * 1024;
@@ -369,6 +372,16 @@ struct UsedWaits {
   WaitUse use;
 };
 
+/// Whether the waits copy as many bytes in a step as the model's weights have, in several tensors.
+bool copiesAllWeights(const CheckedSteps& steps, const LostTime& lost) {
+  const auto& run = steps.store.run();
+  if (!run || run->parameters == 0 || lost.aStep() < kLeastMovedTensors) return false;
+  const bool isHalf = run->dtype == "float16" || run->dtype == "bfloat16";
+  const double weights = static_cast<double>(run->parameters) * (isHalf ? 2 : 4);
+  const double copied = static_cast<double>(lost.bytes) / static_cast<double>(lost.steps.size());
+  return copied >= kLeastOfWeights * weights && copied <= weights / kLeastOfWeights;
+}
+
 WaitUse useOf(const CheckedSteps& steps, const Caller& caller, const LostTime& lost,
               std::uint64_t movedBackBytes) {
   const auto& [op, kind, phase, line] = caller;
@@ -384,6 +397,7 @@ WaitUse useOf(const CheckedSteps& steps, const Caller& caller, const LostTime& l
   wait.copiedBack = isCopiedBack(lost, movedBackBytes);
   wait.ownScript = steps.store.ownScript();
   wait.site = lost.worstSite(steps.store);
+  wait.allWeights = copiesAllWeights(steps, lost);
   return analysis::useOf(wait);
 }
 
@@ -497,14 +511,17 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
            "read what only serves a log or a metric every few steps. Values that one tensor holds: "
            ".tolist() of it, once, before the loop";
   }
-  std::string advice =
-      "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
-      "numbers that only Python uses on the CPU from the start; or write the loop as ops of a "
-      "fixed size on the device, with a mask in place of a condition";
-  if (!isCondition(text)) {
-    advice += ". If its result only serves a metric, compute that every few steps";
+  if (givesNumber(text)) return std::string(kNumberAdvice);
+  if (isCondition(text)) {
+    return "keep what only Python asks for, such as a flag or a counter, as a bool or a number of "
+           "Python's, not as a tensor on the device; decide about values on the device, with "
+           "torch.where or a mask; or copy the whole tensor to the CPU once, before the loop, and "
+           "go through it there";
   }
-  return advice;
+  return "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
+         "numbers that only Python uses on the CPU from the start; or write the loop as ops of a "
+         "fixed size on the device, with a mask in place of a condition. If its result only serves "
+         "a metric, compute that every few steps";
 }
 
 /// Says that a loop of reads is that of anomaly detection, which reads each gradient.
@@ -557,7 +574,8 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
                   "the last they take " +
                   costText(loopMs) + ", of which it waits " +
                   formatMs(steps.perStepMs(loop.lost.totalNs));
-  finding.evidence += "; in the rest the device waits for the host";
+  finding.evidence +=
+      "; in the rest the device waits for the host" + loop.lost.linesText(steps.store);
   const CodeSign* anomaly = steps.store.sign(kAnomalySign);
   const bool isAnomalyDetection = phase == events::Phase::Backward && anomaly;
   if (isAnomalyDetection) nameAnomalyDetection(anomaly->line, aStep, finding);

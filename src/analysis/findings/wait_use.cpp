@@ -174,6 +174,14 @@ constexpr std::array kRows = {
         },
         {FindingKind::SyncPoint, "tensors are saved, which copies them to the CPU",
          "save a checkpoint only every few hundred steps", false, true, true}},
+    Row{[](const WaitCase& wait) {
+          return wait.kind == SyncKind::CopyToHost && wait.allWeights && !wait.copiedBack;
+        },
+        {FindingKind::SyncPoint, "as much as all weights is copied to the CPU, tensor by tensor",
+         "keep on the device what is made of it. An average of the weights: "
+         "torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(decay), or "
+         "torch._foreach_lerp_() of the two lists of tensors. It takes their memory once more; "
+         "where a copy on the CPU is needed, make it once an epoch"}},
     Row{[](const WaitCase& wait) { return copiesTensor(wait) && wait.copiedBack; },
         {FindingKind::SyncPoint, "a part of the step is computed on the CPU, with its gradient",
          "compute it on the device. If an op of it is missing there, this costs what its fallback "
@@ -189,6 +197,8 @@ constexpr std::array kRows = {
          "sum up on the device what is needed of it and copy that once an epoch; to keep a part, "
          "index on the device first, since a row of a CPU copy keeps the whole copy"}},
     // Single values.
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && givesNumber(wait.site.text); },
+        {FindingKind::SyncPoint, "an op reads a number from a tensor", kNumberAdvice}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && logsSurely(wait); },
         {FindingKind::ChattyLogging, "", kLogAdvice, true}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && decides(wait); },
@@ -213,6 +223,11 @@ constexpr std::array kRows = {
 };
 
 }  // namespace
+
+bool givesNumber(std::string_view text) {
+  return hasAny(text, {" alpha=", "(alpha=", " value=", "(value="}) &&
+         !hasAny(text, {".item(", "float(", "print("});
+}
 
 bool formats(std::string_view text) {
   return hasAny(text,

@@ -14,6 +14,12 @@ inline constexpr std::string_view kUncheckedAdvice =
     "False, or call torch.distributions.Distribution.set_default_validate_args(False) once, before "
     "the training";
 
+/// Advice on an op that takes a number and is given a tensor.
+inline constexpr std::string_view kNumberAdvice =
+    "the op takes a number there (alpha=, value=), and reads it from the tensor that it is given: "
+    "multiply by the tensor in its place, a - b * scale for a.sub(b, alpha=scale), which stays on "
+    "the device";
+
 /// Fewer bytes that go to the device between a forward and its backward are no finding: labels.
 inline constexpr std::uint64_t kLateCopyBytes = 1024 * 1024;
 
@@ -29,6 +35,7 @@ struct WaitCase {
   std::uint32_t batch = 0;      ///< samples of a step; 0: not known
   bool copiedBack = false;      ///< backward copies as many bytes to the device as these waits took
   bool ownScript = false;       ///< the user's script trains, not the built-in workload
+  bool allWeights = false;  ///< these waits copy as many bytes a step as the model's weights have
   CallSiteParts site;
 };
 
@@ -46,6 +53,9 @@ struct WaitUse {
 
 /// Whether the text of a line decides something by a value: "if mask.any():".
 [[nodiscard]] bool isCondition(std::string_view text);
+
+/// Whether the text of a line gives an op a number by name that may be a tensor: "alpha=x".
+[[nodiscard]] bool givesNumber(std::string_view text);
 
 /// Whether the text of a line makes a text of tensors: print(f"loss {loss}"). False where it reads
 /// values of them itself: print(loss.item()).
