@@ -15,6 +15,8 @@ namespace {
 /// A place is named from this share of the work, 0 to 1, and a second one beside it from this share
 /// of the first: the middle of its bounds counts. From how much of it on an op is most of a place.
 constexpr double kLargeShare = 0.2, kNearlyAsLarge = 0.6, kMostOfIt = 0.5;
+/// So many ops of a line are told: it may be a loop.
+constexpr std::uint32_t kManyCalls = 200;
 /// The longest text of shapes in a sentence, in bytes.
 constexpr std::size_t kMostShapes = 90;
 /// A radix sort of 64-bit keys reads and writes them eight times; other sorts may take less.
@@ -318,8 +320,10 @@ std::string largestPlacesText(const DeviceWork& work) {
     const DeviceWorkPlace& each = work.places[place];
     if (each.site.line.empty()) return opInModuleText(each) + ", " + shareText(each);
     const bool isMost = each.opLow >= kMostOfIt * each.low;
+    const std::string calls =
+        each.calls >= kManyCalls ? "; " + std::to_string(each.calls) + " ops" : "";
     return each.site.line + ", " + shareText(each) + (isMost ? " (mostly " : " (most of all ") +
-           opInModuleText(each) + ")";
+           opInModuleText(each) + calls + ")";
   };
   const bool areTwo = middle(1) >= kNearlyAsLarge * middle(0);
   return placeText(0) + (areTwo ? ", and " + placeText(1) : "");

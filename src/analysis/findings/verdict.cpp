@@ -237,7 +237,10 @@ Verdict verdictOn(const CheckedSteps& steps) {
                              percentText(1 - idle.probable) + ", and " + waitsText,
                          "probably ");
   }
-  return {Bottleneck::kUnknown, "Either may be the bottleneck: " + both};
+  const std::string work = largestWorkText(estimateDeviceWork(steps.store));
+  return {Bottleneck::kUnknown, "Either may be the bottleneck: " + busyText + ", and " + waitsText +
+                                    hostPartText(steps, account, stepsNs) + "." +
+                                    (work.empty() ? "" : " " + work)};
 }
 
 }  // namespace highwater::analysis
