@@ -400,10 +400,9 @@ class TestFindingRules : public QObject {
   void adviceNamesItsSource() {
     for (const FindingKind kind :
          {FindingKind::StepTimeSwings, FindingKind::BatchTooSmall, FindingKind::Fragmentation,
-          FindingKind::HiddenGrowth, FindingKind::CacheAboveLive, FindingKind::SystemPressure,
-          FindingKind::NonFiniteLoss, FindingKind::Float16Unscaled, FindingKind::RefusedDtype,
-          FindingKind::MissingOp, FindingKind::LoaderStart, FindingKind::ThermalState,
-          FindingKind::LowPowerMode}) {
+          FindingKind::CacheAboveLive, FindingKind::SystemPressure, FindingKind::NonFiniteLoss,
+          FindingKind::Float16Unscaled, FindingKind::RefusedDtype, FindingKind::MissingOp,
+          FindingKind::LoaderStart, FindingKind::ThermalState, FindingKind::LowPowerMode}) {
       QVERIFY2(contains(std::string(findingSource(kind)), "https://"), findingKey(kind).data());
     }
   }
@@ -654,12 +653,47 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(found.evidence, "26.0 ms in place of 1.00 ms"), found.evidence.c_str());
     QVERIFY2(contains(found.title, "2.2 times as long"), found.title.c_str());
     QVERIFY(found.gainMs && found.gainMs->high <= *found.waitsMs + 0.1);
+    // The short last batch of an epoch takes no longer than whole ones.
+    run.batchSize = [](std::uint32_t step) { return step % 8 == 5 ? 5 : 16; };
+    QCOMPARE(only(run.judge(), FindingKind::StepTimeSwings).count, std::uint64_t{5});
+    run.batchSize = [](std::uint32_t) { return 16; };
     // Two slow steps are chance; steps of other shapes take as long as they take.
     run.moreAssemblyMs = [](std::uint32_t step) { return step % 20 == 5 ? 25 : 0; };
     QVERIFY(kindsIn(run).empty());
     swing(run);
     run.length = [](std::uint32_t step) { return step % 8 == 5 ? 128 : 64; };
     QVERIFY(kindsIn(run).empty());
+  }
+
+  void fewStepsThatStandStillAtALineSwing() {
+    JudgedRun run = JudgedRun::ofScript();
+    run.steps = 60;
+    run.stepMs = 10;
+    run.deviceMs = 8;
+    const auto isLast = [](std::uint32_t step) { return step == 20 || step == 40; };
+    run.moreAssemblyMs = [isLast](std::uint32_t step) { return isLast(step) ? 40 : 0; };
+    run.signs.clear();
+    QVERIFY(only(run.judge(), FindingKind::StepTimeSwings).title.empty());
+    for (const std::uint32_t step : {20U, 40U}) {
+      for (std::int64_t ms = 4; ms < 40; ms += 4) {
+        run.more.hostSamples.emplace_back((JudgedRun::beginMs(step) + ms) * kMs, step, kTrainStep,
+                                          kTrainingThread, events::Phase::BatchAssembly);
+      }
+    }
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::StepTimeSwings);
+    QVERIFY2(contains(found.title, "2 of 59 steps take 5.0 times as long"), found.title.c_str());
+    QVERIFY2(found.line.starts_with("train.py:"), found.line.c_str());
+    QVERIFY(std::abs(*found.waitsMs - 80.0 / 59) < 0.01);
+  }
+
+  void aFewStepsThatSwingAreNoGrowth() {
+    JudgedRun run;
+    run.steps = 12;
+    run.current = [](std::uint32_t step) {
+      return 85 * kMiB - (step < 4 ? 500U : step % 2 == 0 ? 108U : 0U) * 1024;
+    };
+    QVERIFY(only(run.judge(), FindingKind::MemoryGrowth).title.empty());
   }
 
   void growthWithNewLengthsNamesACache() {

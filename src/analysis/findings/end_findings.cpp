@@ -340,11 +340,8 @@ std::string outOfMemoryAdvice(const LiveStore& store) {
            "length, and torch.nn.functional.scaled_dot_product_attention may need less";
   }
   if (store.ownScript()) {
-    return std::string(
-               "use a smaller batch with accumulated gradients, which trains the same, or a "
-               "shorter sequence") +
-           (store.steps().records.empty() ? ""
-                                          : "; torch.mps.empty_cache() after a single large step");
+    return "use a smaller batch with accumulated gradients, which trains the same, or a shorter "
+           "sequence";
   }
   const Knobs knobs = store.knobs();
   if (knobs.outOfMemory == OutOfMemoryPolicy::kHalve) {

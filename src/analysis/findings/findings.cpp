@@ -70,9 +70,7 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::Fragmentation, "fragmentation",
      "PyTorch, Performance Tuning Guide (preallocate memory in case of variable input "
      "length): https://docs.pytorch.org/tutorials/recipes/recipes/tuning_guide.html"},
-    {FindingKind::HiddenGrowth, "hidden_growth",
-     "pytorch/pytorch, memory usage increases indefinitely on MPS: "
-     "https://github.com/pytorch/pytorch/issues/77753"},
+    {FindingKind::HiddenGrowth, "hidden_growth", ""},
     {FindingKind::CacheAboveLive, "cache_above_live",
      "PyTorch, torch.mps.empty_cache: "
      "https://docs.pytorch.org/docs/stable/generated/torch.mps.empty_cache.html"},

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "analysis/device/device_work.h"
 #include "analysis/device/range_timeline.h"
@@ -60,6 +61,18 @@ struct SlowSteps {
   double lostMs = 0;                ///< over the median, of all slow steps
 };
 
+/// What a step of a shape usually takes, in ms: at most what those with larger batches take, since
+/// the last batch of each epoch has a shape of its own. 0 where that is not known.
+double usualMs(const std::map<Shape, double>& medians, const Shape& shape) {
+  double least = 0;
+  for (const auto& [other, ms] : medians) {
+    const bool isLarger =
+        shape.first > 0 && other.first >= shape.first && other.second >= shape.second;
+    if ((isLarger || other == shape) && (least == 0 || ms < least)) least = ms;
+  }
+  return least;
+}
+
 SlowSteps slowStepsOf(const CheckedSteps& steps, const std::vector<double>& stepMs) {
   SlowSteps found;
   std::map<Shape, double> medians;
@@ -67,16 +80,16 @@ SlowSteps slowStepsOf(const CheckedSteps& steps, const std::vector<double>& step
     if (times.size() >= kLeastSteps) medians[shape] = medianOf(times);
   }
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
-    const auto median = medians.find(shapeOf(steps.records[i]));
-    if (median == medians.end() || median->second <= 0) continue;
+    const double median = usualMs(medians, shapeOf(steps.records[i]));
+    if (median <= 0) continue;
     const double ms = stepMs[i];
-    if (ms < kSlowStepFactor * median->second) {
+    if (ms < kSlowStepFactor * median) {
       found.others.push_back(i);
       continue;
     }
     found.slow.push_back(i);
-    found.timesLonger.push_back(ms / median->second);
-    found.lostMs += ms - median->second;
+    found.timesLonger.push_back(ms / median);
+    found.lostMs += ms - median;
   }
   return found;
 }
@@ -215,6 +228,37 @@ bool isExplained(HostWork work) {
   return work == HostWork::BatchAssembly || work == HostWork::Reading || work == HostWork::Fallback;
 }
 
+/// Few steps, as the first of each epoch, matter where they lose this share of all time, 0 to 1.
+constexpr double kLeastStillShare = 0.1;
+
+/// Whether a few steps lose so much time that the host stands still in them.
+bool standsStill(const CheckedSteps& steps, const SlowSteps& slow) {
+  std::int64_t allNs = 0;
+  for (const events::StepRecord& each : steps.records) allNs += each.duration_ns();
+  return slow.slow.size() > 1 && slow.lostMs >= kLeastStillShare * toMs(allNs);
+}
+
+/// Names the lines at which the host works in the slow steps, if host samples tell. Returns whether
+/// they do.
+bool nameSlowLines(const CheckedSteps& steps, const SlowSteps& slow, HostWork work,
+                   Finding& finding) {
+  const bool assembles = work == HostWork::BatchAssembly;
+  finding.advice =
+      (assembles ? std::string()
+                 : "do it less often, only with what is new since the last time, or on another "
+                   "thread. Else ") +
+      swingAdvice(work);
+  const auto phase = assembles ? events::Phase::BatchAssembly : events::Phase::None;
+  nameHostLines(
+      steps, steps.firstToLast(),
+      [&](const AccountSpan& span) {
+        return span.part.region == Region::Step && span.part.phase == phase &&
+               std::binary_search(slow.slow.begin(), slow.slow.end(), span.row - steps.firstRow);
+      },
+      finding);
+  return !finding.line.empty();
+}
+
 /// A setting of batch and length that the run has trained at.
 struct Setting {
   Shape shape;
@@ -235,58 +279,49 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
   const std::vector<double> stepMs = stepTimesOf(steps);
   const SlowSteps slow = slowStepsOf(steps, stepMs);
   const auto counted = static_cast<double>(slow.slow.size() + slow.others.size());
-  if (slow.slow.size() < kLeastSlowSteps || slow.others.size() < kLeastSteps ||
-      static_cast<double>(slow.slow.size()) < kLeastSlowShare * counted) {
-    return;
-  }
+  const bool isRare = slow.slow.size() < kLeastSlowSteps ||
+                      static_cast<double>(slow.slow.size()) < kLeastSlowShare * counted;
+  if (slow.others.size() < kLeastSteps || (isRare && !standsStill(steps, slow))) return;
   const std::optional<SwingCause> host = hostCauseOf(steps, stepMs, slow);
-  if (!host && !isDeviceSlower(steps, slow)) return;
-  // Where nothing tells why the host stood still, another program may have had its core: only what
-  // comes at intervals is the script's own.
-  const std::size_t interval = intervalOf(slow);
-  if (host && !isExplained(host->work) && interval == 0) return;
+  if (!host && (isRare || !isDeviceSlower(steps, slow))) return;
   const double lostMs = slow.lostMs / static_cast<double>(steps.records.size());
+  const std::size_t interval = intervalOf(slow);
+  Finding finding = steps.ofTime(FindingKind::StepTimeSwings, lostMs);
+  finding.where = host ? workName(host->work) : "the device";
+  const bool isNamed =
+      host &&
+      (host->work == HostWork::InStep || (isRare && host->work == HostWork::BatchAssembly)) &&
+      nameSlowLines(steps, slow, host->work, finding);
+  // Where nothing tells why the host stood still, another program may have had its core: only what
+  // comes at intervals, or at one line each time, is the script's own.
+  const bool isExplainedHere = host && isExplained(host->work);
+  if (isRare ? !isNamed : host && !isExplainedHere && interval == 0) return;
   const double leastMs = std::max(kLeastUnexplainedShare * steps.medianMs, steps.gains.noiseMs());
-  if (host && !isExplained(host->work) && lostMs / 2 < leastMs) return;
+  if (host && !isExplainedHere && lostMs / 2 < leastMs) return;
   // The starts of DataLoader workers are a finding of their own.
   if (host && host->work == HostWork::BatchAssembly && startsLoaders(steps, slow)) return;
-  Finding finding = steps.ofTime(FindingKind::StepTimeSwings, lostMs);
   finding.firstStep = steps.records[slow.slow.front()].step();
   finding.lastStep = steps.records[slow.slow.back()].step();
   finding.count = slow.slow.size();
-  finding.where = host ? workName(host->work) : "the device";
+  const std::string count = std::to_string(slow.slow.size()) + " of " +
+                            std::to_string(slow.slow.size() + slow.others.size()) + " steps";
   finding.title =
-      "Step times swing: " + percentText(static_cast<double>(slow.slow.size()) / counted) +
-      " of the steps take " + formatDecimals(medianOf(slow.timesLonger), 1) +
-      " times as long as others of the same shape, " + costText(*finding.waitsMs);
-  finding.evidence = std::to_string(slow.slow.size()) + " of " +
-                     std::to_string(slow.slow.size() + slow.others.size()) + " steps, the first " +
-                     std::to_string(finding.firstStep) + "; most of the time is lost in " +
-                     finding.where;
+      "Step times swing: " +
+      (isRare ? count
+              : percentText(static_cast<double>(slow.slow.size()) / counted) + " of the steps") +
+      " take " + formatDecimals(medianOf(slow.timesLonger), 1) + " times as long as others, " +
+      costText(*finding.waitsMs);
+  const std::string lines = std::exchange(finding.evidence, {});
+  finding.evidence = count + ", the first " + std::to_string(finding.firstStep) +
+                     "; most of the time is lost in " + finding.where;
   if (interval > 1) finding.evidence += "; mostly every " + std::to_string(interval) + " steps";
   if (host) {
     const double perSlow = host->excessMs / static_cast<double>(slow.slow.size());
-    finding.evidence +=
-        ": " + formatMs(host->medianMs + perSlow) + " in place of " + formatMs(host->medianMs);
-    finding.advice = swingAdvice(host->work);
-    if (host->work == HostWork::InStep) {
-      finding.advice =
-          std::string(
-              "do it less often, only with what is new since the last time, or on another "
-              "thread. Else ") +
-          swingAdvice(host->work);
-      nameHostLines(
-          steps, steps.firstToLast(),
-          [&](const AccountSpan& span) {
-            return span.part.region == Region::Step && span.part.phase == events::Phase::None &&
-                   std::binary_search(slow.slow.begin(), slow.slow.end(),
-                                      span.row - steps.firstRow);
-          },
-          finding);
-      if (finding.line.empty()) finding.advice = swingAdvice(host->work);
-    }
+    finding.evidence += ": " + formatMs(host->medianMs + perSlow) + " in place of " +
+                        formatMs(host->medianMs) + lines;
+    if (!isNamed) finding.advice = swingAdvice(host->work);
     // It may be another program, so that nothing of the script's can be mended.
-    if (!isExplained(host->work)) {
+    if (!isExplainedHere && !isNamed) {
       const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};
       steps.gains.add(findings, std::move(finding), gain);
       return;
