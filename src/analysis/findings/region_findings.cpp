@@ -90,6 +90,8 @@ constexpr std::array<TakerWords, kTakers> kEvaluationWords = {
 /// Of an evaluation that computes, and reads its results when it is over.
 constexpr std::string_view kComputesAdvice =
     "evaluate less often, on fewer data, or in larger batches";
+/// One evaluation in a while that only computes is no problem below this share of the time, 0 to 1.
+constexpr double kLeastOrdinaryShare = 0.35;
 /// Of an evaluation that reads after each of many calls of the model.
 constexpr std::string_view kGeneratesAdvice =
     "the host reads a value after each of many calls of the model. Where text is generated: "
@@ -362,10 +364,11 @@ void addRegion(const CheckedSteps& steps, const TimeAccount& account, Region reg
       }
     }
   }
+  const CodeSign* keeps = store.sign(kEvaluationGradientsSign);
+  if (finding.advice == kComputesAdvice && share < kLeastOrdinaryShare && !keeps) return;
   if (!isNamed && !finding.line.empty()) {
     finding.advice = "at " + finding.line + ": " + finding.advice;
   }
-  const CodeSign* keeps = store.sign(kEvaluationGradientsSign);
   if (evaluates && keeps) {
     finding.advice = "call the model under torch.no_grad(), at " + keeps->line +
                      ": else it keeps what a backward would need. Then, " + finding.advice;
