@@ -73,6 +73,9 @@ class Loop:
                 self.step("lbfgs", closures=number)
             elif name == "throws":  # a step that does not end
                 self.rule.optimizer_begins("sgd")
+            elif name == "grad":  # torch.autograd.grad()
+                self.rule.backward_begins(accumulates=False)
+                self.rule.backward_ends()
             elif name == "clear":
                 self.rule.gradients_cleared()
             else:
@@ -103,6 +106,8 @@ LOOPS = {
     "no optimizer": ("forward backward", 0, 3, [1] * 3, []),
     "a step that threw": ("backward throws backward step", 1, 1, [2], None),
     "several losses of one call": ("forward backward loss backward step", 1, 3, [1] * 3, None),
+    "derivatives on the way": ("forward grad forward forward grad grad backward step", 1, 3, [1] * 3, None),
+    "gradients that are set by hand": ("forward grad step", 1, 3, [1] * 3, None),
     "two models in one step": ("model:actor backward model:critic backward step", 1, 3, [1] * 3, None),
     "manual optimization of two models": (
         "forward backward " * 4 + "step:generator clear forward backward step:discriminator", 2, 3, [4] * 3, None),

@@ -292,9 +292,10 @@ class Hooks:
             self.attach()
         # After the gradients of the outputs: retain_graph and create_graph.
         keeps = ""
-        if options.get("accumulate_grad") and len(arguments) > 2:
+        accumulates = bool(options.get("accumulate_grad"))
+        if accumulates and len(arguments) > 2:
             keeps = "create_graph" if arguments[2] else "retain_graph" if arguments[1] else ""
-        return self._training is not None and self._training.enter_backward(outputs, keeps)
+        return self._training is not None and self._training.enter_backward(outputs, accumulates, keeps)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""

@@ -57,6 +57,7 @@ class _Work:
     length: int = 0
     weight: int = -1
     sure: bool = False
+    derives: bool = False  # there was a derivative that is not accumulated
 
     def add_forward(self, batch: int, length: int, weight: int) -> None:
         """The largest model of a step determines its batch; of equal ones, the first."""
@@ -70,12 +71,13 @@ class _Work:
 
     @property
     def micro_steps(self) -> int:
-        return max((*self.used.values(), *self.backwards.values()), default=0)
+        return max((*self.used.values(), *self.backwards.values()), default=0) or int(self.derives)
 
     def add(self, later: _Work) -> None:
         self.backwards.update(later.backwards)
         self.used.update(later.used)
         self.sure = self.sure or later.sure
+        self.derives = self.derives or later.derives
         self.add_forward(later.batch, later.length, later.weight)
 
 
@@ -198,15 +200,20 @@ class StepRule:
         """Whether the calls since the last step are the begin of the next one, rather than an evaluation."""
         return self._feeding.feeds
 
-    def backward_begins(self) -> None:
-        """A backward pass begins; nested ones are part of the outermost."""
+    def backward_begins(self, accumulates: bool = True) -> None:
+        """A backward pass begins; nested ones are part of the outermost. Where it does not accumulate gradients, it is
+        a derivative on the way: one batch may have several."""
         self._backwards += 1
         self._train()
-        if self._backwards == 1:
-            self._touch()
-            self._since.sure = True
+        if self._backwards > 1:
+            return
+        self._touch()
+        self._since.sure = True
+        if accumulates:
             self._since.backwards.update(self._models if self._saw_models else (None,))
             self._models.clear()
+        else:
+            self._since.derives = True
 
     def gradients_cleared(self) -> None:
         """An optimizer set gradients to zero: what backwards added up is not used."""

@@ -440,9 +440,10 @@ class Training(StepListener):
 
     # Backward
 
-    def enter_backward(self, outputs, keeps: str = "") -> bool:
-        """Returns whether this is a backward; compiling calls the engine too. `keeps`: the argument by which it keeps
-        the graph: "retain_graph", "create_graph" or ""."""
+    def enter_backward(self, outputs, accumulates: bool = True, keeps: str = "") -> bool:
+        """Returns whether this is a backward; compiling calls the engine too. `accumulates`: into the parameters'
+        gradients, which autograd.grad() does not. `keeps`: the argument by which it keeps the graph: "retain_graph",
+        "create_graph" or ""."""
         if self._is_faking():
             return False
         self._heal()
@@ -451,7 +452,7 @@ class Training(StepListener):
             self._evaluation_line = ""  # a model is trained in eval mode
             self._end_evaluation()
             self._backwards += 1
-            self._rule.backward_begins()
+            self._rule.backward_begins(accumulates)
             self._closure_works = bool(self._steps_in_progress)
             if ("anomaly_detection" not in self._signs and self.torch.is_anomaly_enabled()
                     and self.torch.is_anomaly_check_nan_enabled()):
