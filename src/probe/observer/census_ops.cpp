@@ -280,7 +280,8 @@ std::unique_ptr<at::ObserverContext> beginWork(const at::RecordFunction& functio
     work->key.isBackward = node.node != nullptr;
   }
   work->key.op = thread->name(name).id;
-  if (!work->key.isBackward && function.seqNr() >= 0) {
+  // Also of an op of a backward with create_graph, whose own gradient belongs to the same line.
+  if (function.seqNr() >= 0) {
     census->noteForward({function.threadId(), function.seqNr()}, work->key.site);
   }
   work->arguments = tensorsOf(function.inputs());
