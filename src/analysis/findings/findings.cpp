@@ -240,7 +240,7 @@ void GainAccount::price(Finding& finding, Gain gain) const {
   }
   finding.gainMs = gain;
   finding.gain = gainText(gain);
-  const double rankedMs = finding.assumed ? gain.estimate / 2 : gain.estimate;
+  const double rankedMs = finding.rankedShare * gain.estimate;
   finding.weight = medianMs_ > 0 ? std::min(rankedMs / medianMs_, 1.0) : 0;
   finding.withinNoise = gain.estimate < noiseMs_;
   if (!finding.withinNoise) return;

@@ -79,11 +79,10 @@ struct Finding {
   /// What fixing it gains, in ms a step: see GainEstimator. At most waitsMs where that was
   /// measured; of an estimated wait only `low` and `estimate` are. Empty where it is unknown.
   std::optional<Gain> gainMs;
-  std::string gain;  ///< the same in words: gainText(); empty where it is unknown
-  bool assumed =
-      false;  ///< half of the time is assumed, not measured: it ranks by half of its gain
-  bool withinNoise = false;         ///< step times vary by chance by more than the gain
-  bool rare = false;                ///< in less than half of the steps
+  std::string gain;          ///< the same in words: gainText(); empty where it is unknown
+  double rankedShare = 1;    ///< of its gain, 0 to 1, by which it ranks: less where that is assumed
+  bool withinNoise = false;  ///< step times vary by chance by more than the gain
+  bool rare = false;         ///< in less than half of the steps
   std::optional<double> costBytes;  ///< per step
   bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
