@@ -108,6 +108,8 @@ LOOPS = {
     "several losses of one call": ("forward backward loss backward step", 1, 3, [1] * 3, None),
     "derivatives on the way": ("forward grad forward forward grad grad backward step", 1, 3, [1] * 3, None),
     "gradients that are set by hand": ("forward grad step", 1, 3, [1] * 3, None),
+    "gradients of two batches that are added up by hand": ("forward grad forward grad step", 1, 3, [2] * 3, None),
+    "one row of a Jacobian after the other": ("forward " + "grad " * 300 + "backward step", 1, 3, [1] * 3, None),
     "two models in one step": ("model:actor backward model:critic backward step", 1, 3, [1] * 3, None),
     "manual optimization of two models": (
         "forward backward " * 4 + "step:generator clear forward backward step:discriminator", 2, 3, [4] * 3, None),

@@ -292,7 +292,7 @@ class Hooks:
             self.attach()
         # After the gradients of the outputs: retain_graph and create_graph.
         keeps = ""
-        accumulates = bool(options.get("accumulate_grad"))
+        accumulates = options.get("accumulate_grad", True)
         if accumulates and len(arguments) > 2:
             keeps = "create_graph" if arguments[2] else "retain_graph" if arguments[1] else ""
         return self._training is not None and self._training.enter_backward(outputs, accumulates, keeps)

@@ -57,7 +57,7 @@ class _Work:
     length: int = 0
     weight: int = -1
     sure: bool = False
-    derives: bool = False  # there was a derivative that is not accumulated
+    derived: Counter = field(default_factory=Counter)  # as backwards, of derivatives that are not accumulated
 
     def add_forward(self, batch: int, length: int, weight: int) -> None:
         """The largest model of a step determines its batch; of equal ones, the first."""
@@ -71,13 +71,14 @@ class _Work:
 
     @property
     def micro_steps(self) -> int:
-        return max((*self.used.values(), *self.backwards.values()), default=0) or int(self.derives)
+        return (max((*self.used.values(), *self.backwards.values()), default=0)
+                or max(self.derived.values(), default=0))
 
     def add(self, later: _Work) -> None:
         self.backwards.update(later.backwards)
         self.used.update(later.used)
         self.sure = self.sure or later.sure
-        self.derives = self.derives or later.derives
+        self.derived.update(later.derived)
         self.add_forward(later.batch, later.length, later.weight)
 
 
@@ -107,6 +108,8 @@ class StepRule:
         self._work = _Work()
         self._since = _Work()
         self._models: set = set()  # that were called since the last backward
+        self._underived: set = set()  # and since the last derivative
+        self._derives = False  # the backward that runs, or ran last, does not accumulate
         self._saw_models = False
         self._fetched = 0  # samples since the last call of a model, for it or for an evaluation
         self._stock: int | None = None  # samples that were fetched and not yet trained; None: not known
@@ -160,6 +163,7 @@ class StepRule:
         self._end_iteration()
         if weight >= 0:
             self._models.add(model)
+            self._underived.add(model)
             self._saw_models = True
         if self._fetched:
             self._stock = (self._stock or 0) + self._fetched
@@ -209,11 +213,12 @@ class StepRule:
             return
         self._touch()
         self._since.sure = True
+        self._derives = not accumulates
+        self._since.derived.update(self._underived if self._saw_models else (None,))
+        self._underived.clear()
         if accumulates:
             self._since.backwards.update(self._models if self._saw_models else (None,))
             self._models.clear()
-        else:
-            self._since.derives = True
 
     def gradients_cleared(self) -> None:
         """An optimizer set gradients to zero: what backwards added up is not used."""
@@ -222,7 +227,7 @@ class StepRule:
     def backward_ends(self) -> None:
         """A backward pass ended, or threw."""
         self._backwards -= 1
-        if self._backwards or self._manual:
+        if self._backwards or self._manual or self._derives and self._alive():
             return
         self._unstepped += 1
         if self._stepped_in_backward or not self._stepped and self._steps_unseen:
