@@ -40,6 +40,7 @@ QJsonObject findingJson(const Finding& finding) {
           {"evidence", text(finding.evidence)},
           {"advice", text(adviceText(finding))},
           {"weight", finding.weight},
+          {"vague", finding.vague},
           {"waits_ms", orNull(finding.waitsMs)},
           {"gain_ms", finding.gainMs ? QJsonValue(gainJson(*finding.gainMs)) : QJsonValue()},
           {"gain_within_noise", finding.withinNoise},

@@ -240,7 +240,7 @@ void GainAccount::price(Finding& finding, Gain gain) const {
   }
   finding.gainMs = gain;
   finding.gain = gainText(gain);
-  const double rankedMs = finding.rankedShare * gain.estimate;
+  const double rankedMs = finding.assumed ? gain.estimate / 2 : gain.estimate;
   finding.weight = medianMs_ > 0 ? std::min(rankedMs / medianMs_, 1.0) : 0;
   finding.withinNoise = gain.estimate < noiseMs_;
   if (!finding.withinNoise) return;
@@ -437,6 +437,12 @@ void dropRareReads(double meanStepMs, std::vector<Finding>& found) {
   });
 }
 
+/// What is vague, as that ops are queued slowly, comes after what is measured and gains a fifth of
+/// its weight.
+double rankOf(const Finding& finding) {
+  return finding.vague ? finding.weight / 5 : finding.weight;
+}
+
 /// Where the device is the bottleneck, waits take much of the host's time and hardly any of the
 /// training's: says so beside the verdict. What findings save otherwise is theirs to say.
 void addCostOfWaits(double medianMs, Findings& findings) {
@@ -539,7 +545,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   settleOutOfMemory(findings.found);
   std::stable_sort(findings.found.begin(), findings.found.end(),
                    [](const Finding& a, const Finding& b) {
-                     return a.withinNoise != b.withinNoise ? b.withinNoise : a.weight > b.weight;
+                     return a.withinNoise != b.withinNoise ? b.withinNoise : rankOf(a) > rankOf(b);
                    });
   co_return findings;
 }

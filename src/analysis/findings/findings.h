@@ -79,10 +79,11 @@ struct Finding {
   /// What fixing it gains, in ms a step: see GainEstimator. At most waitsMs where that was
   /// measured; of an estimated wait only `low` and `estimate` are. Empty where it is unknown.
   std::optional<Gain> gainMs;
-  std::string gain;          ///< the same in words: gainText(); empty where it is unknown
-  double rankedShare = 1;    ///< of its gain, 0 to 1, by which it ranks: less where that is assumed
-  bool withinNoise = false;  ///< step times vary by chance by more than the gain
-  bool rare = false;         ///< in less than half of the steps
+  std::string gain;      ///< the same in words: gainText(); empty where it is unknown
+  bool assumed = false;  ///< half of the time is assumed, not measured: it weighs half of its gain
+  bool vague = false;    ///< no line or event of its own: what is measured comes before it
+  bool withinNoise = false;         ///< step times vary by chance by more than the gain
+  bool rare = false;                ///< in less than half of the steps
   std::optional<double> costBytes;  ///< per step
   bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
@@ -179,9 +180,11 @@ inline constexpr std::size_t kLeastShapes = 8;
 /// The share of the memory limit, 0 to 1, from which on driver memory counts as close to it: one
 /// more shape or another application may then exceed it.
 inline constexpr double kNearLimitShare = 0.9;
-/// How many times as long as the median of its shape a step takes that counts as slow.
+/// How many times as long as usual a step takes that counts as slow: as the median of its shape or,
+/// where few steps have its shape, of those with larger batches.
 inline constexpr double kSlowStepFactor = 2;
-/// The fewest slow steps, and their least share of all, that are a finding: single ones are chance.
+/// The fewest slow steps, and their least share of all, that are a finding; fewer are chance,
+/// unless they lose much of all time at one line.
 inline constexpr std::size_t kLeastSlowSteps = 3;
 inline constexpr double kLeastSlowShare = 0.05;
 /// The share of the time lost in slow steps, 0 to 1, that one cause must explain to be named.

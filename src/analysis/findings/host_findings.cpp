@@ -399,16 +399,12 @@ bool isSlowedByMore(const CheckedSteps& steps) {
   return growth && growth->shape == GrowthShape::Even && growth->slopeBytes >= kLeastGrowthBytes;
 }
 
-/// That ops are queued slowly, and nothing else, is the vaguest of findings: what is measured, and
-/// gains a tenth of that, goes before it.
-constexpr double kRankedShareOfQueueing = 0.1;
-
 /// Adds a finding about `ms` of the host's work a step, of which `share` can be left out as it is
 /// (0: not known); leaving it out may save up to `mostMs`, if that is more. The device may be
 /// nearly as slow, and then little is gained: half is assumed.
 void addOfUnknownIdle(const CheckedSteps& steps, Finding finding, double ms, double share,
                       Findings& findings, double mostMs = 0) {
-  finding.rankedShare = std::min(finding.rankedShare, 0.5);
+  finding.assumed = true;
   steps.gains.add(findings, std::move(finding),
                   Gain{0, std::max(share, 0.5) * ms, std::max(ms, mostMs)});
 }
@@ -429,9 +425,9 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,
                        const std::function<bool(const AccountSpan&)>& in, double mostMs = 0,
-                       double rankedShare = 1) {
+                       bool vague = false) {
     Finding finding = steps.ofTime(FindingKind::HostBound, ms);
-    finding.rankedShare = rankedShare;
+    finding.vague = vague;
     finding.estimate = true;
     finding.where = std::move(where);
     finding.title = "Host-bound: " + title + ' ' + costText(ms);
@@ -472,7 +468,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
       (byOptimizer ? optimizerAdvice(steps.store) : "") + (script ? kFewerOpsAdvice : "") +
           "give the device more work with each op: a larger batch. A model as small as this may "
           "be faster on the CPU",
-      inPhase(phase), 0, byOptimizer ? 1 : kRankedShareOfQueueing);
+      inPhase(phase), 0, !byOptimizer);
   return true;
 }
 
@@ -551,7 +547,7 @@ void addIdleCause(const CheckedSteps& steps, const CauseOfIdle& idle, const OwnW
   if (queueing && queued.phase == events::Phase::Backward && isSlowedByMore(steps)) return;
   Finding finding = steps.ofTime(FindingKind::HostBound, waitsMs);
   finding.estimate = true;
-  if (queueing && idle.p50.low < idle.p50.probable / 2) finding.rankedShare = 0.5;
+  finding.assumed = finding.vague = queueing && idle.p50.low < idle.p50.probable / 2;
   finding.where = whereOf(idle.cause, queued, own);
   finding.title = std::string("Host-bound: ") + words->title + ", about " + costText(waitsMs);
   finding.evidence = queueing ? queueingText(steps, idle.p50, counted, queued)
