@@ -82,6 +82,15 @@ class TestWaitUse : public QObject {
     row("batch", sample, "a copy from the CPU each time");
     row("output", waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19),
         "do on the device");
+    row("a tensor for a number", waitAt("g = g.sub(w, alpha=scale)"), "multiply by the tensor");
+    row("a literal", waitAt("if focal_loss(x, y, alpha=0.25) > best:"), "decide on the device");
+    row("a log", waitAt("run.log(name=\"loss\", value=loss)"), log, true);
+    WaitCase weights = waitAt("new = p.detach().cpu()", SyncKind::CopyToHost, 1 << 14);
+    weights.after = Phase::OptimizerStep;
+    weights.allWeights = true;
+    row("weights", weights, "AveragedModel");
+    weights.phase = Phase::OptimizerStep;
+    row("gradients", weights, "copy that once an epoch");
     WaitCase loss = waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19);
     loss.copiedBack = true;
     row("loss on the CPU", loss, "compute it on the device");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <initializer_list>
 
 #include "analysis/account/host_lines.h"
@@ -175,7 +176,9 @@ constexpr std::array kRows = {
         {FindingKind::SyncPoint, "tensors are saved, which copies them to the CPU",
          "save a checkpoint only every few hundred steps", false, true, true}},
     Row{[](const WaitCase& wait) {
-          return wait.kind == SyncKind::CopyToHost && wait.allWeights && !wait.copiedBack;
+          // In backward, or the optimizer's step, they are gradients.
+          return wait.kind == SyncKind::CopyToHost && wait.allWeights && !wait.copiedBack &&
+                 wait.phase == Phase::None;
         },
         {FindingKind::SyncPoint, "as much as all weights is copied to the CPU, tensor by tensor",
          "keep on the device what is made of it. An average of the weights: "
@@ -197,10 +200,10 @@ constexpr std::array kRows = {
          "sum up on the device what is needed of it and copy that once an epoch; to keep a part, "
          "index on the device first, since a row of a CPU copy keeps the whole copy"}},
     // Single values.
-    Row{[](const WaitCase& wait) { return readsOneValue(wait) && givesNumber(wait.site.text); },
-        {FindingKind::SyncPoint, "an op reads a number from a tensor", kNumberAdvice}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && logsSurely(wait); },
         {FindingKind::ChattyLogging, "", kLogAdvice, true}},
+    Row{[](const WaitCase& wait) { return readsOneValue(wait) && givesNumber(wait.site.text); },
+        {FindingKind::SyncPoint, "an op reads a number from a tensor", kNumberAdvice}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && decides(wait); },
         {FindingKind::SyncPoint, "a condition is read",
          "decide on the device: torch.where in place of an if; a check that never fails in a good "
@@ -225,8 +228,14 @@ constexpr std::array kRows = {
 }  // namespace
 
 bool givesNumber(std::string_view text) {
-  return hasAny(text, {" alpha=", "(alpha=", " value=", "(value="}) &&
-         !hasAny(text, {".item(", "float(", "print("});
+  if (hasAny(text, {".item(", "float(", "print(", "log"})) return false;
+  for (const std::string_view name : {" alpha=", "(alpha=", " value=", "(value="}) {
+    const auto at = text.find(name);
+    if (at == std::string_view::npos || at + name.size() >= text.size()) continue;
+    const auto given = static_cast<unsigned char>(text[at + name.size()]);
+    if (std::isalpha(given) != 0 || given == '_' || given == '(') return true;
+  }
+  return false;
 }
 
 bool formats(std::string_view text) {
