@@ -45,7 +45,9 @@ class DeviceTimeline::Builder {
   void addActivity() {
     to_.activity_.truncate(to_.settledActivity_);
     to_.medianSpanMs_ = medianSpanMs(store_, to_.resumeStep_, last_, to_.medianSpanMs_);
-    const IdleRules rules(store_, ends_, static_cast<std::int64_t>(to_.medianSpanMs_ * kNsPerMs));
+    // A run that grows is read in short timelines, and must look as it does when it is opened.
+    const IdleRules rules(store_, ends_, static_cast<std::int64_t>(to_.medianSpanMs_ * kNsPerMs),
+                          false);
     const SpanIndex& steps = store_.steps().lane;
     const std::int64_t settledNs = steps[settled_].beginNs;
     const Drain* resume = nullptr;

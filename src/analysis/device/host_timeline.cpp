@@ -176,6 +176,8 @@ class PhaseLine {
 
 /// In so short a time between two waits, in ns, the host queues an op or two.
 constexpr std::int64_t kAtOnceNs = 50'000;
+/// A wait for next to nothing takes no longer, in ns: longer ones wait for work.
+constexpr double kMostEmptyNs = 250'000;
 /// So many of these waits tell how long one for next to nothing is.
 constexpr std::size_t kLeastAtOnce = 20;
 
@@ -195,7 +197,7 @@ std::int64_t shortWaitsNs(const std::vector<Drain>& drains) {
   }
   if (waits.size() < kLeastAtOnce) return 0;
   const double ns = percentileOf(waits, 75);
-  return ns <= static_cast<double>(kNearZeroWaitNs) ? static_cast<std::int64_t>(ns) : 0;
+  return ns <= kMostEmptyNs ? static_cast<std::int64_t>(ns) : 0;
 }
 
 }  // namespace

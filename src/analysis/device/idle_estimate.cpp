@@ -166,7 +166,9 @@ Turns<IdleSummary> estimateIdleInTurns(const LiveStore& store, std::uint32_t fir
     step.step = records[row].step();
     step.ms = toMs(records[row + 1].begin_ns() - records[row].begin_ns());
     // A wait counts for the step before it, though it may lie in the next one.
-    step.total.high = std::min(step.total.high, step.ms);
+    for (double* each : {&step.total.low, &step.total.probable, &step.total.high}) {
+      *each = std::min(*each, step.ms);
+    }
     windows.push_back(step.ms);
     summary.steps.push_back(step);
   }

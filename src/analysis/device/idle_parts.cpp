@@ -46,11 +46,13 @@ bool knowsPasses(const LiveStore& store) {
   });
 }
 
-IdleRules::IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs)
+IdleRules::IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs,
+                     bool emptyWaits)
     : ends_(ends),
       hasPhases_(!store.phases().empty()),
       workStart_(workStartOf(store)),
-      medianSpanNs_(medianSpanNs) {}
+      medianSpanNs_(medianSpanNs),
+      emptyWaits_(emptyWaits) {}
 
 bool IdleRules::mayBeDeferred(const Stretch& stretch, std::int64_t sinceNs,
                               const HostSpan& span) const {
@@ -66,7 +68,7 @@ bool IdleRules::surelyQueuesNothing(HostWork work) const {
 
 void IdleRules::apply(const Stretch& stretch, const Note& note) const {
   addWork(stretch, note);
-  addEmptyWait(stretch, note);
+  if (emptyWaits_) addEmptyWait(stretch, note);
 }
 
 void IdleRules::addWork(const Stretch& stretch, const Note& note) const {

@@ -36,11 +36,13 @@ class IdleRules {
  public:
   /// For steps of `store`, of which only Hello and whether it has phases are used. `ends` must
   /// outlive it. `medianSpanNs` is the device span that is assumed where the device's end is
-  /// unknown.
-  IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs);
+  /// unknown. `emptyWaits`: whether waits for next to nothing are idle time, which depends on the
+  /// other waits of the same timeline.
+  IdleRules(const LiveStore& store, const DeviceEnds& ends, std::int64_t medianSpanNs,
+            bool emptyWaits = true);
 
   /// Calls note(part) for the spans of a stretch in which the device may have been idle, in order
-  /// of time; a wait at its end may follow as a second part of the last span.
+  /// of time; what lies in the wait at its end may follow as further parts of the last span.
   void apply(const Stretch& stretch, const std::function<void(const IdlePart&)>& note) const;
 
  private:
@@ -68,6 +70,7 @@ class IdleRules {
   bool hasPhases_;
   WorkStart workStart_;
   std::int64_t medianSpanNs_;
+  bool emptyWaits_;
 };
 
 }  // namespace highwater::analysis
