@@ -59,15 +59,22 @@ struct SlowSteps {
   std::vector<std::size_t> slow, others;
   std::vector<double> timesLonger;  ///< of the slow ones: time over the median
   double lostMs = 0;                ///< over the median, of all slow steps
+  double mostLostMs = 0;            ///< of one of them
 };
 
-/// What a step of a shape usually takes, in ms: at most what those with larger batches take, since
-/// the last batch of each epoch has a shape of its own. 0 where that is not known.
-double usualMs(const std::map<Shape, double>& medians, const Shape& shape) {
+/// A shape is that of an epoch's last batch where so many times as many steps have a larger one.
+constexpr std::size_t kLeastTimesMore = 4;
+
+/// What a step of a shape usually takes, in ms. The last batch of each epoch, which has a shape of
+/// its own, takes at most what those with larger batches do. 0 where that is not known.
+double usualMs(const std::map<Shape, std::vector<double>>& times,
+               const std::map<Shape, double>& medians, const Shape& shape) {
+  const std::size_t count = times.at(shape).size();
   double least = 0;
   for (const auto& [other, ms] : medians) {
-    const bool isLarger =
-        shape.first > 0 && other.first >= shape.first && other.second >= shape.second;
+    const bool isLarger = shape.first > 0 && other.first >= shape.first &&
+                          other.second >= shape.second &&
+                          times.at(other).size() >= kLeastTimesMore * count;
     if ((isLarger || other == shape) && (least == 0 || ms < least)) least = ms;
   }
   return least;
@@ -75,12 +82,13 @@ double usualMs(const std::map<Shape, double>& medians, const Shape& shape) {
 
 SlowSteps slowStepsOf(const CheckedSteps& steps, const std::vector<double>& stepMs) {
   SlowSteps found;
+  const std::map<Shape, std::vector<double>> times = timesByShape(steps, stepMs);
   std::map<Shape, double> medians;
-  for (auto& [shape, times] : timesByShape(steps, stepMs)) {
-    if (times.size() >= kLeastSteps) medians[shape] = medianOf(times);
+  for (const auto& [shape, each] : times) {
+    if (each.size() >= kLeastSteps) medians[shape] = medianOf(each);
   }
   for (std::size_t i = 0; i < steps.records.size(); ++i) {
-    const double median = usualMs(medians, shapeOf(steps.records[i]));
+    const double median = usualMs(times, medians, shapeOf(steps.records[i]));
     if (median <= 0) continue;
     const double ms = stepMs[i];
     if (ms < kSlowStepFactor * median) {
@@ -90,6 +98,7 @@ SlowSteps slowStepsOf(const CheckedSteps& steps, const std::vector<double>& step
     found.slow.push_back(i);
     found.timesLonger.push_back(ms / median);
     found.lostMs += ms - median;
+    found.mostLostMs = std::max(found.mostLostMs, ms - median);
   }
   return found;
 }
@@ -230,9 +239,12 @@ bool isExplained(HostWork work) {
 
 /// Few steps, as the first of each epoch, matter where they lose this share of all time, 0 to 1.
 constexpr double kLeastStillShare = 0.1;
+/// What loses more than this share of that in one step may never come again.
+constexpr double kMostOfOneStep = 0.75;
 
-/// Whether a few steps lose so much time that the host stands still in them.
+/// Whether a few steps lose so much time that the host stands still in them, and not in one alone.
 bool standsStill(const CheckedSteps& steps, const SlowSteps& slow) {
+  if (slow.mostLostMs > kMostOfOneStep * slow.lostMs) return false;
   std::int64_t allNs = 0;
   for (const events::StepRecord& each : steps.records) allNs += each.duration_ns();
   return slow.slow.size() > 1 && slow.lostMs >= kLeastStillShare * toMs(allNs);
