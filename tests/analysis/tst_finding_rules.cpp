@@ -761,7 +761,7 @@ class TestFindingRules : public QObject {
                                        events::Phase::Backward, std::uint8_t{1});
     }
     QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
-    for (const std::uint32_t step : {3U, 24U}) {
+    for (const std::uint32_t step : {3U, 23U}) {
       run.more.opWork.emplace_back(JudgedRun::beginMs(step) * kMs, step * kMiB, 0U, step, 1U, kMm,
                                    kNoId, kTrainStep, kNoId, events::Phase::Forward,
                                    std::uint8_t{0});
@@ -769,7 +769,7 @@ class TestFindingRules : public QObject {
     const Findings findings = run.judge();
     const Finding& found = only(findings, FindingKind::SlowingSteps);
     QVERIFY2(contains(found.title, "as the device's work grows"), found.title.c_str());
-    QVERIFY2(contains(found.evidence, "3.0 MiB in step 3, 24.0 MiB in step 24"),
+    QVERIFY2(contains(found.evidence, "3.0 MiB in step 3, 23.0 MiB in step 23"),
              found.evidence.c_str());
     QVERIFY(!found.line.empty() && found.advice.starts_with("at " + found.line));
   }

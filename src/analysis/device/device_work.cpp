@@ -190,7 +190,8 @@ std::optional<GrowingWork> growingWork(const LiveStore& store) {
   }
   const std::uint32_t firstStep = store.opWork().front().step(),
                       laterStep = store.laterOpWork().front().step();
-  if (batchOf(store, laterStep) > kMostLargerBatch * batchOf(store, firstStep)) {
+  const double firstBatch = batchOf(store, firstStep), laterBatch = batchOf(store, laterStep);
+  if (firstBatch <= 0 || laterBatch <= 0 || laterBatch > kMostLargerBatch * firstBatch) {
     return std::nullopt;
   }
   const Work first = workOf(store, store.opWork()), later = workOf(store, store.laterOpWork());
@@ -299,16 +300,17 @@ std::string largestOpText(const DeviceWorkPlace& place) {
 }
 
 std::string growingWorkText(const GrowingWork& work) {
-  const auto lineText = [](const DeviceWorkPlace& place) {
-    return place.site.line.empty() ? opInModuleText(place) : place.op + " at " + place.site.line;
+  const auto placeText = [](const DeviceWorkPlace& place) {
+    const std::string most = "mostly " + place.op;
+    return place.site.line.empty() ? opInModuleText(place) : place.site.line + " (" + most + ")";
   };
   const GrowingLine& line = work.line();
-  const std::string text = lineText(line.place) + " reads and writes " +
+  const std::string text = placeText(line.place) + " reads and writes " +
                            formatBytes(line.firstBytes) + " in step " +
                            std::to_string(work.firstStep) + ", " + formatBytes(line.place.bytes) +
                            " in step " + std::to_string(work.laterStep);
-  const bool isMost = line.place.site.line == work.most.place.site.line;
-  return isMost ? text : text + ", and most of what grows is " + lineText(work.most.place);
+  const bool isMost = placeText(line.place) == placeText(work.most.place);
+  return isMost ? text : text + ", and most of what grows is " + placeText(work.most.place);
 }
 
 std::string largestPlacesText(const DeviceWork& work) {

@@ -71,7 +71,7 @@ inline constexpr double kMostLargerBatch = 1.1;
 
 /// Finds the lines that have what the work of a script's step has grown by. std::nullopt where the
 /// work has hardly grown, on one of the devices that estimateDeviceWork() assumes, where the later
-/// step has a larger batch, or where none was counted yet.
+/// step has a larger batch or one of them is not known, or where none was counted yet.
 [[nodiscard]] std::optional<GrowingWork> growingWork(const LiveStore& store);
 
 /// Estimates the share of the forward pass of a module and all below it. `path` is that of the
@@ -98,7 +98,8 @@ struct RepeatedWeights : DeviceWorkShare {
 [[nodiscard]] std::string shareText(const DeviceWorkShare& share);
 /// Returns a place's largest op: "addmm in head of [64, 256] float32, [256, 50257] float32".
 [[nodiscard]] std::string largestOpText(const DeviceWorkPlace& place);
-/// Returns what grows: "cat at train.py:31 reads and writes 1.2 MiB in step 3, 9.4 MiB in step 24".
+/// Returns what grows: "train.py:31 (mostly cat) reads and writes 1.2 MiB in step 3, 9.4 MiB in
+/// step 23".
 [[nodiscard]] std::string growingWorkText(const GrowingWork& work);
 /// The largest places in a sentence about the device: "By the sizes of its ops in step 3, its
 /// largest work is train.py:52, 61 to 70 % (mostly addmm in head)." Empty where no place has a

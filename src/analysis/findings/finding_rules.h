@@ -10,6 +10,7 @@
 
 #include "analysis/account/memory_account.h"
 #include "analysis/account/time_account.h"
+#include "analysis/device/device_work.h"
 #include "analysis/findings/findings.h"
 #include "core/turns.h"
 

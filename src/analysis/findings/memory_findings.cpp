@@ -320,7 +320,9 @@ void addSlowing(const CheckedSteps& steps, Finding& finding) {
   const std::optional<GrowingWork> growing = growingWork(steps.store);
   if (!growing) return;
   finding.evidence += "; the device's work grows as well, by the sizes of the ops: ";
-  if (!finding.line.empty()) {
+  // What else may vary from step to step, such as the nodes of a graph, is not known.
+  const bool isSure = growing->joined || ms.rise() >= kLeastSlowing;
+  if (!finding.line.empty() || !isSure) {
     finding.evidence += growingWorkText(*growing);
     return;
   }

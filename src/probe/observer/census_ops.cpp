@@ -384,7 +384,8 @@ void CensusOps::noteBorder(std::uint32_t step, StepBorder border) {
     return;
   }
   if (isInEvaluation_ || (isInStep_ && step != counted_)) return end(border == StepBorder::kBegins);
-  while (step > counted_ && counted_ < kLastStep) counted_ *= kTimes;
+  const auto next = std::lower_bound(kSteps.begin(), kSteps.end(), step);
+  if (next != kSteps.end()) counted_ = *next;
   if (step != counted_) return;
   begin();
   isInStep_ = isCounting_;

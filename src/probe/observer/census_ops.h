@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -15,9 +16,10 @@ class CensusOps {
   /// The first step whose ops are counted: the optimizer has its state by then, and shapes have
   /// been compiled.
   static constexpr std::uint32_t kFirstStep = 3;
-  /// Then those of so many times the number are, up to kLastStep: 24, 192, ... They tell what grows
-  /// with the steps.
-  static constexpr std::uint32_t kTimes = 8, kLastStep = 98'304;
+  /// The steps whose ops are counted: the later ones tell what grows with the steps. They and half
+  /// of the number before them are primes, so that what a script does every few steps, counted from
+  /// 1 or from 0, is in none of them or already in the first.
+  static constexpr std::array<std::uint32_t, 5> kSteps{kFirstStep, 23, 179, 1439, 12'263};
   /// Of an evaluation only so many ops are counted: a few batches are like the others, and counting
   /// takes a few microseconds an op.
   static constexpr std::int32_t kMostEvaluationOps = 5000;
