@@ -152,6 +152,8 @@ class LiveStore final : public MessageSink {
   }
   /// The finished steps, in columns.
   [[nodiscard]] const StepColumns& steps() const { return steps_; }
+  /// The row of a finished step; std::nullopt if there is no such step.
+  [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// The recorded ops, without old ones that were dropped.
   [[nodiscard]] const OpColumns& ops() const { return ops_; }
 
@@ -350,8 +352,6 @@ class LiveStore final : public MessageSink {
   /// Credits the tokens of steps to the host's time, whose device span has not arrived by now and
   /// is not expected any more: of all but the newest `stillAwaited` steps.
   void stopAwaitingRates(std::size_t stillAwaited);
-  /// The row of a finished step; std::nullopt if there is no such step.
-  [[nodiscard]] std::optional<std::size_t> rowOf(std::uint32_t step) const;
   /// A wait or a fallback, as far as its step counts it.
   struct LostTime {
     std::int64_t beginNs = 0, ns = 0;

@@ -151,11 +151,10 @@ Work workOf(const LiveStore& store, const std::vector<events::OpWork>& works) {
 
 /// The batch size of a step times its sequence length, where it has one; 0 where unknown.
 double batchOf(const LiveStore& store, std::uint32_t step) {
-  const auto& records = store.steps().records;
-  const auto row = std::partition_point(records.begin(), records.end(),
-                                        [step](const auto& each) { return each.step() < step; });
-  if (row == records.end() || row->step() != step) return 0;
-  return static_cast<double>(row->batch_size()) * std::max(row->sequence_length(), 1U);
+  const std::optional<std::size_t> row = store.rowOf(step);
+  if (!row) return 0;
+  const events::StepRecord& record = store.steps().records[*row];
+  return static_cast<double>(record.batch_size()) * std::max(record.sequence_length(), 1U);
 }
 
 DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works) {
