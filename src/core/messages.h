@@ -168,6 +168,12 @@ inline constexpr std::string_view kPiledHooksSign = "hooks_pile_up";
 inline constexpr std::string_view kKeptTensorsSign = "kept_tensors";
 /// The graph of the tensor `text` goes back through earlier steps; it is computed at `line`.
 inline constexpr std::string_view kGrowingGraphSign = "growing_graph";
+/// Each step goes through the same part of a graph more than once, for the gradients of parameters:
+/// by torch.autograd.grad(), or by backward(), both at `line`, and again by the backward() at the
+/// line `text`. `share` of the nodes that all backwards of a step go through are those of the
+/// former.
+inline constexpr std::string_view kRepeatedGradSign = "repeated_grad";
+inline constexpr std::string_view kRepeatedBackwardSign = "repeated_backward";
 /// The script's optimizer updates its parameters in a few ops (foreach=True or fused=True).
 inline constexpr std::string_view kOptimizerAtOnceSign = "optimizer_at_once";
 /// The script's optimizer is not one of PyTorch's, and has no argument foreach; `text` is its

@@ -215,6 +215,19 @@ void normEachTimeStep(JudgedRun& run) {
   }
 }
 
+/// Two thirds of the device's work in a step are those of backwards, half of whose nodes are gone
+/// through twice.
+void goBackTwice(JudgedRun& run) {
+  run.ownScript = true;
+  run.signs = {{std::string(kRepeatedGradSign), "train.py:54", "train.py:70", 0.5}};
+  for (const events::Phase phase : {events::Phase::Forward, events::Phase::Backward}) {
+    const bool isBackward = phase == events::Phase::Backward;
+    run.more.opWork.emplace_back(JudgedRun::beginMs(3) * kMs, (isBackward ? 200 : 100) * kMiB, 0U,
+                                 3U, 1U, kMm, kNoId, kTrainStep, kNoId, phase,
+                                 static_cast<std::uint8_t>(isBackward));
+  }
+}
+
 /// A phase that the script names takes a second after the last step.
 void plotSlowly(JudgedRun& run) {
   run.names.names.push_back({kAugment, "plot"});
@@ -331,6 +344,7 @@ std::vector<MadeRun> madeRuns() {
          run.signs = {{std::string(kDroppedGradientsSign), "train.py:7", "Generator", 0.8}};
        })},
       {"weights that are computed again", {Kind::RepeatedWeights}, changed(normEachTimeStep)},
+      {"gradients of each loss", {Kind::RepeatedBackward}, changed(goBackTwice)},
       {"rows of different lengths", {Kind::Padding}, changed([](JudgedRun& run) {
          run.ownScript = true;
          run.signs = {{std::string(kRaggedRowsSign), "data.py:22", "rows of 40 of 100", 0.6}};
@@ -712,6 +726,24 @@ class TestFindingRules : public QObject {
     run.current = [](std::uint32_t step) { return 100 * kMiB + step * kMiB; };
     const Findings evenly = run.judge();
     QVERIFY(!contains(only(evenly, FindingKind::MemoryGrowth).advice, "lru_cache"));
+  }
+
+  void backwardThatIsRepeatedCostsItsShareOfTheWork() {
+    JudgedRun run = changed(goBackTwice);
+    const Findings findings = run.judge();
+    const Finding& found = only(findings, FindingKind::RepeatedBackward);
+    QCOMPARE(found.line, std::string("train.py:54"));
+    QVERIFY2(contains(found.evidence, "50 % of the nodes"), found.evidence.c_str());
+    QVERIFY2(contains(found.evidence, "and train.py:70 goes through them again"),
+             found.evidence.c_str());
+    // Half of the nodes of what is 66 to 67 % of the work: a third of a step.
+    QVERIFY(found.gainMs && found.gainMs->low == 0 && found.waitsMs);
+    QVERIFY2(std::abs(*found.waitsMs / run.stepMs - 1.0 / 3) < 0.03,
+             qPrintable(QString::number(*found.waitsMs)));
+    // Without work that was counted nothing is known of its cost.
+    run.more.opWork.clear();
+    const Findings uncounted = run.judge();
+    QVERIFY(only(uncounted, FindingKind::RepeatedBackward).title.empty());
   }
 
   void slowingStepsNameThePartAndWhatPilesUp() {

@@ -70,6 +70,22 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("critic_first"), {"dropped_gradients": ("GENERATOR", "Sequential", "0.4842")})
         self.assertEqual(self.signs("encoder_and_head"), {})
 
+    def test_backwards_through_one_graph(self):
+        """Where gradients are used apart from each other, or each backward has a graph of its own, none is needless.
+
+        The trunk has 6 nodes, each head with its loss 4, their weighted sum 2: 20 of 36 and 6 of 20 are gone through
+        again.
+        """
+        with open(os.path.join(SCRIPTS, "several_losses.py"), encoding="utf-8") as file:
+            later = [number for number, line in enumerate(file, 1) if "# S" in line]
+        self.assertEqual(self.signs("several_losses", "balanced"), {
+            "repeated_grad": ("GRAD", f"several_losses.py:{later[0]}", "0.5556")})
+        retains = {"retain_graph": ("FIRST", "", "0.0000")}
+        self.assertEqual(self.signs("several_losses", "in_turn"), {
+            **retains, "repeated_backward": ("FIRST", f"several_losses.py:{later[1]}", "0.3000")})
+        self.assertEqual(self.signs("several_losses", "apart"), retains)
+        self.assertEqual(self.signs("several_losses", "graph_each"), retains)
+
     def test_padding(self):
         self.assertEqual(self.signs("padded"), {"padding": (
             "PAD", "64 columns, of which the longest row uses 16 (means of 10 batches)", "0.7500")})

@@ -149,6 +149,18 @@ Work workOf(const LiveStore& store, const std::vector<events::OpWork>& works) {
   return work;
 }
 
+/// The share of a step's work that `isPart` chooses.
+template <typename IsPart>
+DeviceWorkShare shareOfWork(const LiveStore& store, const IsPart& isPart) {
+  Times all{}, part{};
+  for (const events::OpWork& each : store.opWork()) {
+    const Times times = timesOf(each, shortOp(store.name(each.op())), ratesOf(store));
+    add(all, times);
+    if (isPart(each)) add(part, times);
+  }
+  return shareOf(part, all);
+}
+
 /// The batch size of a step times its sequence length, where it has one; 0 where unknown.
 double batchOf(const LiveStore& store, std::uint32_t step) {
   const std::optional<std::size_t> row = store.rowOf(step);
@@ -226,16 +238,17 @@ std::optional<GrowingWork> growingWork(const LiveStore& store) {
 }
 
 DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
-  Times all{}, part{};
-  for (const events::OpWork& each : store.opWork()) {
-    const Times times = timesOf(each, shortOp(store.name(each.op())), ratesOf(store));
-    add(all, times);
+  return shareOfWork(store, [&](const events::OpWork& each) {
     const std::string module = store.modulePath(each.module_id());
     const bool isBelow =
         module.starts_with(path) && (module.size() == path.size() || module[path.size()] == '.');
-    if (isBelow && each.backward() == 0 && !path.empty()) add(part, times);
-  }
-  return shareOf(part, all);
+    return isBelow && each.backward() == 0 && !path.empty();
+  });
+}
+
+DeviceWorkShare backwardWorkShare(const LiveStore& store) {
+  return shareOfWork(
+      store, [](const events::OpWork& each) { return each.phase() == events::Phase::Backward; });
 }
 
 RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {

@@ -78,6 +78,9 @@ inline constexpr double kMostLargerBatch = 1.1;
 /// module.
 [[nodiscard]] DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path);
 
+/// Estimates the share of all that runs in backward, and in torch.autograd.grad().
+[[nodiscard]] DeviceWorkShare backwardWorkShare(const LiveStore& store);
+
 /// Weights that a parametrization computes from the same parameters more than once in a step, as
 /// where a recurrent cell with weight_norm is called for each time step. The share is that of all
 /// times but the first.

@@ -210,6 +210,8 @@ void findPadding(const CheckedSteps& steps, Findings& findings);
 /// in a training of several epochs.
 void findFrozenModel(const CheckedSteps& steps, Findings& findings);
 void findRepeatedWeights(const CheckedSteps& steps, Findings& findings);
+/// Adds a finding if backward goes through the same part of a graph more than once in each step.
+void findRepeatedBackward(const CheckedSteps& steps, Findings& findings);
 /// Adds a finding if driver memory grows while shapes vary, also at shapes that were seen before,
 /// and current does not grow.
 void findFragmentation(const CheckedSteps& steps, Findings& findings);

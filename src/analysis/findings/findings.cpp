@@ -125,6 +125,9 @@ constexpr std::array<KindFacts, kFindingKinds> kKinds = {{
     {FindingKind::RepeatedWeights, "repeated_weights",
      "PyTorch, torch.nn.utils.parametrize.cached: "
      "https://docs.pytorch.org/docs/stable/generated/torch.nn.utils.parametrize.cached.html"},
+    {FindingKind::RepeatedBackward, "repeated_backward",
+     "PyTorch, torch.autograd.backward (retain_graph): "
+     "https://docs.pytorch.org/docs/stable/generated/torch.autograd.backward.html"},
     {FindingKind::SlowingSteps, "slowing_steps", ""},
 }};
 static_assert(
@@ -345,7 +348,7 @@ namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
 /// In the order of findings of equal rank. The null is findHostBound().
-constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
+constexpr std::array<Rule, 25> kRules = {&findNonFiniteLoss,
                                          &findNearLimit,
                                          &findFallbacks,
                                          &findSyncPoints,
@@ -368,7 +371,8 @@ constexpr std::array<Rule, 24> kRules = {&findNonFiniteLoss,
                                          &findUnusedGradients,
                                          &findPadding,
                                          &findFrozenModel,
-                                         &findRepeatedWeights};
+                                         &findRepeatedWeights,
+                                         &findRepeatedBackward};
 
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;

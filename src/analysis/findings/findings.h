@@ -53,10 +53,11 @@ enum class FindingKind : std::uint8_t {
   MovedBack,         ///< each step moves the same tensors to the device and back, as a model's
   FrozenModel,       ///< a model that no optimizer trains takes much of the device's work
   RepeatedWeights,   ///< parametrizations compute the same weights many times in a step
+  RepeatedBackward,  ///< backward goes through the same part of a graph more than once in a step
   SlowingSteps,      ///< steps take longer and longer, and memory does not grow
 };
 /// The number of kinds of findings.
-inline constexpr std::size_t kFindingKinds = 37;
+inline constexpr std::size_t kFindingKinds = 38;
 /// The name of a kind of finding in JSON and in scenarios: "near_limit".
 [[nodiscard]] std::string_view findingKey(FindingKind kind);
 /// Where the advice on a kind of finding comes from: title and address of a page; empty if it is

@@ -596,6 +596,32 @@ void findRepeatedWeights(const CheckedSteps& steps, Findings& findings) {
       findings);
 }
 
+void findRepeatedBackward(const CheckedSteps& steps, Findings& findings) {
+  const CodeSign* grad = steps.store.sign(kRepeatedGradSign);
+  const CodeSign* sign = grad ? grad : steps.store.sign(kRepeatedBackwardSign);
+  if (!sign) return;
+  const DeviceWorkShare backward = backwardWorkShare(steps.store);
+  if (backward.high <= 0) return;
+  CodeSign ofDevice = *sign;
+  ofDevice.share = sign->share * backward.high;
+  auto finding = findingOfSign(steps, FindingKind::RepeatedBackward, &ofDevice);
+  finding->title = std::string("Repeated backward: ") +
+                   (grad ? "torch.autograd.grad()" : "backward()") +
+                   " goes through what the backward() of the same step goes through again";
+  finding->evidence = "it is " + percentText(sign->share) +
+                      " of the nodes that all backwards of a step go through, and " +
+                      (sign->text.empty() ? "a later line" : sign->text) +
+                      " goes through them again; backward is " + shareText(backward) +
+                      " of the device's work, by the sizes of its ops";
+  addOfSign(steps, std::move(*finding),
+            grad ? "add up the gradients that it returns, with the losses' weights, and set .grad "
+                   "to the sums in place of calling backward(): they are the same; or weigh the "
+                   "losses anew every tenth step only"
+                 : "add the losses, and call backward() once: the gradients are the same, and "
+                   "retain_graph=True goes",
+            findings);
+}
+
 void findUnusedGradients(const CheckedSteps& steps, Findings& findings) {
   const CodeSign* dropped = steps.store.sign(kDroppedGradientsSign);
   if (auto finding = findingOfSign(steps, FindingKind::UnusedGradients, dropped)) {

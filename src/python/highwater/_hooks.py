@@ -14,7 +14,7 @@ import threading
 import weakref
 
 from . import _code, _dynamo, _feeding, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live, \
-    _modules, _padding, _piled_hooks, _probe, _sources, _steps, _training
+    _modules, _padding, _piled_hooks, _probe, _repeated_backwards, _sources, _steps, _training
 from ._attach import MOST_SIGN_BYTES, clean_environment, tell
 from ._instrument import rewrite, surround
 from ._probe import Probe, script_path, uncaught_error
@@ -174,7 +174,8 @@ class Hooks:
 
     def _begin(self, probe: Probe) -> None:
         for module in (_code, _dynamo, _feeding, _gradients, _growing_graphs, _instrument, _kept_tensors, _knobs, _live,
-                       _modules, _padding, _piled_hooks, _probe, _sources, _steps, _training, sys.modules[__name__]):
+                       _modules, _padding, _piled_hooks, _probe, _repeated_backwards, _sources, _steps, _training,
+                       sys.modules[__name__]):
             _dynamo.exempt(self._torch, module)
         training = Training(self._torch, probe, self._optimizers, self.attach, self._note_broken)
         if sys.version_info < (3, 13):  # see native/host_sampler.h
@@ -290,12 +291,8 @@ class Hooks:
     def _enter_backward(self, outputs, arguments, options):
         if not self._attach_tried and not make_is_faking(self._torch)() and self._is_training(options):
             self.attach()
-        # After the gradients of the outputs: retain_graph and create_graph.
-        keeps = ""
         accumulates = options.get("accumulate_grad", True)
-        if accumulates and len(arguments) > 2:
-            keeps = "create_graph" if arguments[2] else "retain_graph" if arguments[1] else ""
-        return self._training is not None and self._training.enter_backward(outputs, accumulates, keeps)
+        return self._training is not None and self._training.enter_backward(outputs, arguments, accumulates)
 
     def _is_training(self, options) -> bool:
         """Whether a backward is one of a training, rather than any derivative."""

@@ -18,6 +18,7 @@ from ._modules import ModuleNames, dtype_of, guess_batch
 from ._padding import Padding, RaggedRows
 from ._piled_hooks import PiledHooks
 from ._probe import Probe, line_of_user
+from ._repeated_backwards import RepeatedBackwards
 from ._sources import Sources
 from ._steps import StepListener, StepRule
 
@@ -103,6 +104,7 @@ class Training(StepListener):
         self._ragged_rows = RaggedRows(torch, lambda line, sizes, share: self.note_sign("ragged_rows", line, sizes, share))
         self._piled_hooks = PiledHooks(
             lambda line, a_step: self.note_sign("hooks_pile_up", line, f"{a_step:.0f}"))
+        self._repeated_backwards = RepeatedBackwards(torch, self.note_sign)
         self._kept_tensors = KeptTensors(torch, lambda line, what: self.note_sign("kept_tensors", line, what),
                                          lambda line, what: self.note_sign("growing_graph", line, what))
         self._open_shape = 0, 0  # batch and length of the step whose work has begun; 0: not known
@@ -192,6 +194,7 @@ class Training(StepListener):
         if self._is_training_thread():
             self._rule.gradients_cleared()
             self._dropped_gradients.cleared(optimizer)
+            self._repeated_backwards.cleared()
 
     def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
@@ -440,10 +443,10 @@ class Training(StepListener):
 
     # Backward
 
-    def enter_backward(self, outputs, accumulates: bool = True, keeps: str = "") -> bool:
-        """Returns whether this is a backward; compiling calls the engine too. `accumulates`: into the parameters'
-        gradients, which autograd.grad() does not. `keeps`: the argument by which it keeps the graph: "retain_graph",
-        "create_graph" or ""."""
+    def enter_backward(self, outputs, arguments=(), accumulates: bool = True) -> bool:
+        """Returns whether this is a backward; compiling calls the engine too. `arguments` follow `outputs` in the call
+        of _engine_run_backward() in torch/autograd/graph.py: the outputs' gradients, retain_graph, create_graph and the
+        inputs. `accumulates`: into the parameters' gradients, which autograd.grad() does not."""
         if self._is_faking():
             return False
         self._heal()
@@ -457,8 +460,14 @@ class Training(StepListener):
             if ("anomaly_detection" not in self._signs and self.torch.is_anomaly_enabled()
                     and self.torch.is_anomaly_check_nan_enabled()):
                 self.note_sign("anomaly_detection", line_of_user())
+            keeps = ""
+            if accumulates and len(arguments) > 2:
+                keeps = "create_graph" if arguments[2] else "retain_graph" if arguments[1] else ""
             if keeps and keeps not in self._signs:
                 self.note_sign(keeps, line_of_user())
+            if self._backwards == 1:
+                with self._plain_tensors():
+                    self._repeated_backwards.called(outputs, arguments, accumulates, line_of_user)
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         else:
@@ -516,6 +525,7 @@ class Training(StepListener):
                 if not self._backwards:
                     self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
+            self._repeated_backwards.stepped()
             if self._steps == 1:
                 self._note_optimizer(optimizer)
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
