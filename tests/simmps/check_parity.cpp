@@ -151,7 +151,8 @@ void requireParity(const Options& options, bool clips = false) {
   REQUIRE(cpu.front() != cpu.back());
   for (int step = 0; step < kSteps; ++step) {
     if (cpu[step] == mps[step]) continue;
-    throw checks::Failed("losses differ at step " + std::to_string(step));
+    throw checks::Failed("losses differ at step " + std::to_string(step) + ", with " +
+                         std::to_string(at::get_num_threads()) + " threads on the CPU");
   }
 }
 
