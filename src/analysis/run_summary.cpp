@@ -144,7 +144,7 @@ struct StepPart {
 /// Sums of phases, waits and fallbacks.
 struct EventSums {
   std::array<double, 7> phaseMs{};  ///< within steps, as all that is in ms
-  double fallbackMs = 0, unplannedSyncMs = 0, plannedSyncMs = 0;
+  double fallbackMs = 0, unplannedSyncMs = 0, plannedSyncMs = 0, outsideWaitMs = 0;
   OpTotals syncPoints, fallbacks;
 
   void add(const EventSums& other) {
@@ -152,6 +152,7 @@ struct EventSums {
     fallbackMs += other.fallbackMs;
     unplannedSyncMs += other.unplannedSyncMs;
     plannedSyncMs += other.plannedSyncMs;
+    outsideWaitMs += other.outsideWaitMs;
     addTotals(syncPoints, other.syncPoints);
     addTotals(fallbacks, other.fallbacks);
   }
@@ -284,6 +285,8 @@ struct Counts {
     }
     const double ms = toMs(ns);
     const auto phase = static_cast<std::size_t>(part.phase);
+    const bool waits = part.part == PartKind::kUnplannedSync || part.part == PartKind::kPlannedSync;
+    if (waits && part.phase == events::Phase::None) sums.outsideWaitMs += ms;
     switch (part.part) {
       case PartKind::kPhase:
         if (phase < sums.phaseMs.size()) sums.phaseMs[phase] += ms;
@@ -360,6 +363,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   done.fallbackMs = sums.fallbackMs;
   done.unplannedSyncMs = sums.unplannedSyncMs;
   done.plannedSyncMs = sums.plannedSyncMs;
+  done.outsideWaitMs = sums.outsideWaitMs;
   done.stepsMs = toMs(stepsNs);
   done.currentPeakExact = allExact && done.steps > 0;
   done.rateLeavesOutFirst = firstNs > 0 && stepsNs > firstNs;

@@ -91,6 +91,7 @@ struct RunSummary {
   double fallbackMs = 0;
   double unplannedSyncMs = 0;
   double plannedSyncMs = 0;                    ///< waits that the training loop intends
+  double outsideWaitMs = 0;                    ///< of all waits, those outside of phases
   std::vector<OpTotal> syncPoints, fallbacks;  ///< by total time, longest first
 };
 

@@ -259,6 +259,7 @@ class TestRunSummary : public QObject {
     store.apply(batch.view());
     const RunSummary summary = summarize(store);
     QCOMPARE(summary.unplannedSyncMs, 8.0);
+    QCOMPARE(summary.outsideWaitMs, 5.0);
     QCOMPARE(summary.fallbackMs, 7.0);
     QCOMPARE(store.steps().fallbackMs[0], 7.0);
     QCOMPARE(store.steps().unplannedSyncMs[0], 8.0);
@@ -310,6 +311,7 @@ class TestRunSummary : public QObject {
       if (range.beginNs > range.endNs) std::swap(range.beginNs, range.endNs);
       const RunSummary summary = summarize(store, range);
       double fallbackMs = 0, unplannedMs = 0, plannedMs = 0, phasesMs = 0, stepsMs = 0;
+      double outsideMs = 0;
       std::uint64_t count = 0, totals = 0;
       for (const auto& each : steps) {
         const std::int64_t begin = each.begin_ns(), end = begin + each.duration_ns();
@@ -323,6 +325,7 @@ class TestRunSummary : public QObject {
           if (!holds(sync) || sync.kind() == events::SyncKind::Fallback) continue;
           ++totals;
           (sync.deliberate() ? plannedMs : unplannedMs) += toMs(sync.duration_ns());
+          if (sync.phase() == events::Phase::None) outsideMs += toMs(sync.duration_ns());
         }
         for (const auto& fallback : store.fallbacks()) {
           if (holds(fallback)) fallbackMs += toMs(fallback.duration_ns());
@@ -335,6 +338,7 @@ class TestRunSummary : public QObject {
       QVERIFY(qAbs(summary.fallbackMs - fallbackMs) < 1e-6);
       QVERIFY(qAbs(summary.unplannedSyncMs - unplannedMs) < 1e-6);
       QVERIFY(qAbs(summary.plannedSyncMs - plannedMs) < 1e-6);
+      QVERIFY(qAbs(summary.outsideWaitMs - outsideMs) < 1e-6);
       double phases = 0;
       for (const double ms : summary.phaseMs) phases += ms;
       QVERIFY(qAbs(phases - phasesMs) < 1e-6);

@@ -192,16 +192,24 @@ QString SelectionPanel::aStepText(double ms) const {
 }
 
 std::vector<SelectionPanel::HostShare> SelectionPanel::hostShares() const {
+  const Theme& theme = Theme::of(this);
   std::vector<HostShare> shares;
   const double outside = outsideMs(), total = hostMs();
   if (!(total > outside)) return shares;
   for (const events::Phase phase : kPhases) {
     const double ms = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)];
-    if (ms >= kLeastShownShare * total) shares.push_back({phase, text(phaseName(phase)), ms});
+    if (ms >= kLeastShownShare * total)
+      shares.push_back({theme.phase(phase), text(phaseName(phase)), ms});
   }
   // A script's loop does more than its phases.
-  if (outside >= kLeastOutside * total) {
-    shares.push_back({events::Phase::None, tr("outside of phases"), outside});
+  const double waits = std::min(numbers_.summary.outsideWaitMs, outside);
+  const bool hasWaits = waits >= kLeastOutside * total;
+  const QBrush hatched(theme.busy, Qt::BDiagPattern);
+  if (hasWaits) shares.push_back({hatched, tr("waits outside of phases"), waits});
+  const double rest = hasWaits ? outside - waits : outside;
+  if (rest >= kLeastOutside * total) {
+    shares.push_back({theme.neutralBar,
+                      hasWaits ? tr("else outside of phases") : tr("outside of phases"), rest});
   }
   return shares;
 }
@@ -426,11 +434,11 @@ double SelectionPanel::paintRows(QPainter& painter, double y, const std::vector<
   return y;
 }
 
-void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QColor& color,
+void SelectionPanel::paintPhaseRow(QPainter& painter, double y, const QBrush& brush,
                                    const QString& name, double ms, double total) const {
   const Theme& theme = Theme::of(this);
   const QRectF line(kPanelInset, y, width() - 2 * kPanelInset, measures().phaseRow);
-  painter.fillRect(QRectF(kPanelInset, line.center().y() - 4, 8, 8), color);
+  painter.fillRect(QRectF(kPanelInset, line.center().y() - 4, 8, 8), brush);
   painter.setFont(textFont(kText));
   painter.setPen(theme.text1);
   painter.drawText(line.adjusted(14, 0, 0, 0), Qt::AlignVCenter, name);
@@ -452,20 +460,18 @@ void SelectionPanel::paintPhases(QPainter& painter, double y) const {
   painter.drawText(caption, Qt::AlignRight | Qt::AlignVCenter, unitText(width()));
   y += 19;
   double x = kPanelInset;
-  for (const events::Phase phase : kPhases) {
-    const double part = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)] / total * wide;
+  for (const HostShare& each : shares) {
+    const double part = each.ms / total * wide;
     painter.fillRect(
         QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 10),
-        theme.phase(phase));
+        each.brush);
     x += part;
   }
   painter.fillRect(QRectF(std::round(x), y, std::max(kPanelInset + wide - std::round(x), 0.0), 10),
                    theme.neutralBar);
   y += 15;
   for (const HostShare& each : shares) {
-    const bool isPhase = each.phase != events::Phase::None;
-    paintPhaseRow(painter, y, isPhase ? theme.phase(each.phase) : theme.neutralBar, each.name,
-                  each.ms, total);
+    paintPhaseRow(painter, y, each.brush, each.name, each.ms, total);
     y += measures().phaseRow;
   }
   if (!outsideHint_.isEmpty()) {

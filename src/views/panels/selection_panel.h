@@ -70,9 +70,9 @@ class SelectionPanel final : public QWidget {
   [[nodiscard]] std::vector<Row> allRows() const;
   /// The height of all that is painted.
   [[nodiscard]] double contentHeight(const Measures& m) const;
-  /// The host's time in a phase, or outside of phases.
+  /// The host's time in a phase, or outside of phases: waiting for the device, or else.
   struct HostShare {
-    events::Phase phase;
+    QBrush brush;
     QString name;
     double ms;
   };
@@ -90,7 +90,7 @@ class SelectionPanel final : public QWidget {
   double paintKeyNumbers(QPainter& painter, double y) const;
   void paintHistogram(QPainter& painter, const QRectF& rect) const;
   double paintRows(QPainter& painter, double y, const std::vector<Row>& rows) const;
-  void paintPhaseRow(QPainter& painter, double y, const QColor& color, const QString& name,
+  void paintPhaseRow(QPainter& painter, double y, const QBrush& brush, const QString& name,
                      double ms, double total) const;
   void paintPhases(QPainter& painter, double y) const;
   void paintDeviceShare(QPainter& painter, double y) const;
