@@ -733,7 +733,7 @@ class TestFindingRules : public QObject {
     const Findings findings = run.judge();
     const Finding& found = only(findings, FindingKind::RepeatedBackward);
     QCOMPARE(found.line, std::string("train.py:54"));
-    QVERIFY2(contains(found.evidence, "50 % of the nodes"), found.evidence.c_str());
+    QVERIFY2(contains(found.evidence, "50 % are gone through there"), found.evidence.c_str());
     QVERIFY2(contains(found.evidence, "and train.py:70 goes through them again"),
              found.evidence.c_str());
     // Half of the nodes of what is 66 to 67 % of the work: a third of a step.

@@ -71,7 +71,8 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.signs("encoder_and_head"), {})
 
     def test_backwards_through_one_graph(self):
-        """Where gradients are used apart from each other, or each backward has a graph of its own, none is needless.
+        """Where gradients are used apart from each other, are those of some parameters, or each backward has a graph
+        of its own, none is needless.
 
         The trunk has 6 nodes, each head with its loss 4, their weighted sum 2: 20 of 36 and 6 of 20 are gone through
         again.
@@ -83,8 +84,10 @@ class Scripts(unittest.TestCase):
         retains = {"retain_graph": ("FIRST", "", "0.0000")}
         self.assertEqual(self.signs("several_losses", "in_turn"), {
             **retains, "repeated_backward": ("FIRST", f"several_losses.py:{later[1]}", "0.3000")})
-        self.assertEqual(self.signs("several_losses", "apart"), retains)
-        self.assertEqual(self.signs("several_losses", "graph_each"), retains)
+        self.assertEqual(self.signs("several_losses", "last_layer"), {})
+        for way in ("graph_each", "model_each", "cleared", "clipped"):
+            with self.subTest(way):
+                self.assertEqual(self.signs("several_losses", way), retains)
 
     def test_padding(self):
         self.assertEqual(self.signs("padded"), {"padding": (

@@ -608,17 +608,18 @@ void findRepeatedBackward(const CheckedSteps& steps, Findings& findings) {
   finding->title = std::string("Repeated backward: ") +
                    (grad ? "torch.autograd.grad()" : "backward()") +
                    " goes through what the backward() of the same step goes through again";
-  finding->evidence = "it is " + percentText(sign->share) +
-                      " of the nodes that all backwards of a step go through, and " +
+  finding->evidence = "of all nodes that the backwards of a step go through, by their number, " +
+                      percentText(sign->share) + " are gone through there, and " +
                       (sign->text.empty() ? "a later line" : sign->text) +
                       " goes through them again; backward is " + shareText(backward) +
                       " of the device's work, by the sizes of its ops";
   addOfSign(steps, std::move(*finding),
-            grad ? "add up the gradients that it returns, with the losses' weights, and set .grad "
-                   "to the sums in place of calling backward(): they are the same; or weigh the "
-                   "losses anew every tenth step only"
-                 : "add the losses, and call backward() once: the gradients are the same, and "
-                   "retain_graph=True goes",
+            grad ? "weigh the losses anew every tenth step only; or, where the gradients of all "
+                   "terms of the loss are there, add them up, weighted, into .grad in place of "
+                   "calling backward()"
+                 : "add the losses, and call backward() once, without retain_graph=True: the "
+                   "gradients are the same, unless the script uses those of each loss by "
+                   "themselves or a hook changes them",
             findings);
 }
 

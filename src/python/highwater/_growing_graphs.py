@@ -47,14 +47,13 @@ class GrowingGraphs:
         objects = gc.get_objects()
         if len(objects) > MOST_OBJECTS:
             return []
-        return [each for each in objects if type(each) is self._tensor and each.device.type == "mps" and has_graph(each)]
+        return [each for each in objects if type(each) is self._tensor and each.device.type == "mps" and _has_graph(each)]
 
 
-def has_graph(tensor) -> bool:
-    """Whether it was computed by ops that autograd knows."""
+def _has_graph(tensor) -> bool:
     try:
         return tensor.grad_fn is not None
-    except (AttributeError, RuntimeError):  # no tensor; a view whose base was changed in a way that has no derivative
+    except RuntimeError:  # a view whose base was changed in a way that has no derivative
         return False
 
 

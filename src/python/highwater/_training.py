@@ -194,7 +194,6 @@ class Training(StepListener):
         if self._is_training_thread():
             self._rule.gradients_cleared()
             self._dropped_gradients.cleared(optimizer)
-            self._repeated_backwards.cleared()
 
     def _phase_of(self, root, module, args, kwargs) -> bytes:
         """The phase that a call from outside of any module is; none where it recomputes or only traces."""
@@ -226,6 +225,7 @@ class Training(StepListener):
     def _others_train(self) -> None:
         self._unused_gradients.others_train()
         self._dropped_gradients.others_train()
+        self._repeated_backwards.stop()
 
     def _phase_without_gradients(self, root, module) -> bytes:
         """The phase of a call that trains nothing: of a step, as a teacher's or a frozen encoder's call is, or an
@@ -481,6 +481,9 @@ class Training(StepListener):
         self.probe.end_phase()
         if self._is_training_thread():
             self._backwards -= 1
+            if not self._backwards:
+                with self._plain_tensors():
+                    self._repeated_backwards.ended()
             self._rule.backward_ends()
 
     # Optimizers
@@ -525,7 +528,7 @@ class Training(StepListener):
                 if not self._backwards:
                     self._dropped_gradients.after_step(optimizer)
                 self._piled_hooks.after_step(self._steps, self._names)
-            self._repeated_backwards.stepped()
+            self._repeated_backwards.stepped(id(optimizer))
             if self._steps == 1:
                 self._note_optimizer(optimizer)
             if self._steps in _LOOK_AT_FUNCTIONS_AFTER and (kept := kept_output(self.torch)):
