@@ -603,7 +603,8 @@ void findRepeatedBackward(const CheckedSteps& steps, Findings& findings) {
   const DeviceWorkShare backward = backwardWorkShare(steps.store);
   if (backward.high <= 0) return;
   CodeSign ofDevice = *sign;
-  ofDevice.share = sign->share * backward.high;
+  // Nodes differ in their work: of this addOfSign() takes half as the estimate.
+  ofDevice.share = std::min(2 * sign->share, 1.0) * backward.high;
   auto finding = findingOfSign(steps, FindingKind::RepeatedBackward, &ofDevice);
   finding->title = std::string("Repeated backward: ") +
                    (grad ? "torch.autograd.grad()" : "backward()") +
