@@ -702,6 +702,25 @@ class TestFindingRules : public QObject {
     QVERIFY(std::abs(*found.waitsMs - 80.0 / 59) < 0.01);
   }
 
+  void slowStepsThatAreHardlySampledNameNoLine() {
+    for (const std::int64_t everyMs : {4, 30}) {
+      JudgedRun run = JudgedRun::ofScript();
+      run.steps = 200;
+      run.stepMs = 10;
+      run.deviceMs = 8;
+      run.moreAssemblyMs = [](std::uint32_t step) { return step % 33 == 20 ? 40 : 0; };
+      for (std::uint32_t step = 20; step < run.steps; step += 33) {
+        if (everyMs == 30 && step > 53) break;
+        for (std::int64_t ms = 4; ms < 34; ms += everyMs) {
+          run.more.hostSamples.emplace_back((JudgedRun::beginMs(step) + ms) * kMs, step, kTrainStep,
+                                            kTrainingThread, events::Phase::BatchAssembly);
+        }
+      }
+      const Findings findings = run.judge();
+      QCOMPARE(only(findings, FindingKind::StepTimeSwings).line.empty(), everyMs == 30);
+    }
+  }
+
   void aFewStepsThatSwingAreNoGrowth() {
     JudgedRun run;
     run.steps = 12;

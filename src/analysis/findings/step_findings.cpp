@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/account/host_lines.h"
 #include "analysis/device/device_work.h"
 #include "analysis/device/range_timeline.h"
 #include "analysis/findings/finding_rules.h"
@@ -250,8 +251,9 @@ bool standsStill(const CheckedSteps& steps, const SlowSteps& slow) {
   return slow.slow.size() > 1 && slow.lostMs >= kLeastStillShare * toMs(allNs);
 }
 
-/// Names the lines at which the host works in the slow steps, if host samples tell. Returns whether
-/// they do.
+/// Names the lines at which the host works in the slow steps, if host samples tell: half as many as
+/// there are such steps. A host whose core is taken by another program is hardly sampled. Returns
+/// whether they do.
 bool nameSlowLines(const CheckedSteps& steps, const SlowSteps& slow, HostWork work,
                    Finding& finding) {
   const bool assembles = work == HostWork::BatchAssembly;
@@ -261,13 +263,19 @@ bool nameSlowLines(const CheckedSteps& steps, const SlowSteps& slow, HostWork wo
                    "thread. Else ") +
       swingAdvice(work);
   const auto phase = assembles ? events::Phase::BatchAssembly : events::Phase::None;
-  nameHostLines(
-      steps, steps.firstToLast(),
-      [&](const AccountSpan& span) {
-        return span.part.region == Region::Step && span.part.phase == phase &&
-               std::binary_search(slow.slow.begin(), slow.slow.end(), span.row - steps.firstRow);
-      },
-      finding);
+  std::vector<TimeRange> ranges;
+  const auto isIn = [&](const AccountSpan& span) {
+    return span.part.region == Region::Step && span.part.phase == phase &&
+           std::binary_search(slow.slow.begin(), slow.slow.end(), span.row - steps.firstRow);
+  };
+  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
+    if (span.activity == Activity::Work && isIn(span)) {
+      ranges.push_back({span.beginNs, span.endNs});
+    }
+  });
+  const std::vector<HostLine> lines = hostLines(steps.store, ranges);
+  if (lines.empty() || 2 * lines.front().of < slow.slow.size()) return false;
+  nameHostLines(steps, steps.firstToLast(), isIn, finding);
   return !finding.line.empty();
 }
 
