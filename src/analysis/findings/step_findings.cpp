@@ -343,6 +343,7 @@ void findStepSwings(const CheckedSteps& steps, Findings& findings) {
     // It may be another program, so that nothing of the script's can be mended.
     if (!isExplainedHere && !isNamed) {
       const Gain gain{0, *finding.waitsMs / 2, *finding.waitsMs};
+      finding.vague = true;
       steps.gains.add(findings, std::move(finding), gain);
       return;
     }
