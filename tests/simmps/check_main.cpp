@@ -51,9 +51,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   // The gradients of a LayerNorm's weights depend on the number of threads that compute them
-  // (ATen/native/cpu/layer_norm_kernel.cpp: a sum for each thread). Left to itself, each thread
-  // takes the number that MKL finds when it first computes, and MKL may change that: a parity check
-  // then compares one with another.
+  // (ATen/native/cpu/layer_norm_kernel.cpp: a sum for each thread). The host's thread and the
+  // device's each have a number of their own, unless it is set: where they differ, so do the
+  // losses.
   if (!std::getenv("OMP_NUM_THREADS")) at::set_num_threads(2);
   for (int i = 2; i < argc; ++i) {
     const auto check = registered().find(argv[i]);

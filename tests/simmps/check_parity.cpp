@@ -1,4 +1,5 @@
 #include <ATen/Context.h>
+#include <ATen/Parallel.h>
 #include <torch/torch.h>
 
 #include <cstring>

@@ -152,10 +152,12 @@ void findLoaderStart(const CheckedSteps& steps, Findings& findings);
 [[nodiscard]] std::string loaderAdvice(const LiveStore& store,
                                        double loadMs = std::numeric_limits<double>::infinity());
 /// Names in a finding the lines at which the host worked, in the spans of a range that `in` holds
-/// for, if host samples tell, and begins its advice with the first of them. Returns the share of
-/// the samples, 0 to 1, at a line that can be left out as it is; 0: it is not known of any.
+/// for, if at least `leastSamples` host samples tell, and begins its advice with the first of them.
+/// Returns the share of the samples, 0 to 1, at a line that can be left out as it is; 0: it is not
+/// known of any.
 double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
-                     const std::function<bool(const AccountSpan&)>& in, Finding& finding);
+                     const std::function<bool(const AccountSpan&)>& in, Finding& finding,
+                     std::uint64_t leastSamples = 0);
 /// Adds to a finding which line's work grows, and what to do there; begins its advice.
 void nameGrowingWork(const GrowingWork& work, Finding& finding);
 /// How many times as long the last quarter of the steps takes as the first, by their medians.

@@ -590,7 +590,8 @@ double nameHostFunction(const CheckedSteps& steps, const std::vector<TimeRange>&
 }  // namespace
 
 double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
-                     const std::function<bool(const AccountSpan&)>& in, Finding& finding) {
+                     const std::function<bool(const AccountSpan&)>& in, Finding& finding,
+                     std::uint64_t leastSamples) {
   std::vector<TimeRange> ranges;
   walkAccount(steps.store, range, [&](const AccountSpan& span) {
     if (span.activity != Activity::Work || !in(span)) return;
@@ -607,6 +608,7 @@ double nameHostLines(const CheckedSteps& steps, const TimeRange& range,
   const CodeSign* lags = steps.store.sign(kSamplesLagSign);
   const std::string lag = lags ? " or up to " + lags->text + " before it" : "";
   const std::vector<HostLine> lines = hostLines(steps.store, ranges);
+  if (!lines.empty() && lines.front().of < leastSamples) return 0;
   for (const HostLine& each : lines) {
     if (each.site.line.empty() || !standsOut(each, lines.size())) continue;
     if (text.empty()) {

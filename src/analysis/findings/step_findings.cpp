@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "analysis/account/host_lines.h"
 #include "analysis/device/device_work.h"
 #include "analysis/device/range_timeline.h"
 #include "analysis/findings/finding_rules.h"
@@ -263,19 +262,13 @@ bool nameSlowLines(const CheckedSteps& steps, const SlowSteps& slow, HostWork wo
                    "thread. Else ") +
       swingAdvice(work);
   const auto phase = assembles ? events::Phase::BatchAssembly : events::Phase::None;
-  std::vector<TimeRange> ranges;
-  const auto isIn = [&](const AccountSpan& span) {
-    return span.part.region == Region::Step && span.part.phase == phase &&
-           std::binary_search(slow.slow.begin(), slow.slow.end(), span.row - steps.firstRow);
-  };
-  walkAccount(steps.store, steps.firstToLast(), [&](const AccountSpan& span) {
-    if (span.activity == Activity::Work && isIn(span)) {
-      ranges.push_back({span.beginNs, span.endNs});
-    }
-  });
-  const std::vector<HostLine> lines = hostLines(steps.store, ranges);
-  if (lines.empty() || 2 * lines.front().of < slow.slow.size()) return false;
-  nameHostLines(steps, steps.firstToLast(), isIn, finding);
+  nameHostLines(
+      steps, steps.firstToLast(),
+      [&](const AccountSpan& span) {
+        return span.part.region == Region::Step && span.part.phase == phase &&
+               std::binary_search(slow.slow.begin(), slow.slow.end(), span.row - steps.firstRow);
+      },
+      finding, (slow.slow.size() + 1) / 2);
   return !finding.line.empty();
 }
 

@@ -37,6 +37,7 @@ class RepeatedBackwards:
 
     def __init__(self, torch, note):
         self._tensor, self._parameter = torch.Tensor, torch.nn.Parameter
+        self._plain_tensors = torch._C.DisableTorchFunction
         self._note = note
         self._is_done = self._looks = False
         self._calls: list[_Call] = []  # of the open step
@@ -56,12 +57,14 @@ class RepeatedBackwards:
         if self._is_done or len(arguments) < 4:
             return
         _, retains, creates, inputs = arguments[:4]
+        # A backward without inputs, or a derivative by some: both may do again what is done later.
         keeps = bool(retains and not creates and accumulates != bool(inputs))
         if not self._looks:  # the next step is looked at from its begin
             self._looks = keeps
             return
         try:
-            self._add(outputs, inputs, keeps, accumulates, line_of_user)
+            with self._plain_tensors():
+                self._add(outputs, inputs, keeps, accumulates, line_of_user)
         except Exception:  # of a graph of another kind; nothing is said then
             self.stop()
 
@@ -95,7 +98,8 @@ class RepeatedBackwards:
         if graph is None:
             return
         try:
-            self._calls[-1].gradients = graph.gradients()
+            with self._plain_tensors():
+                self._calls[-1].gradients = graph.gradients()
         except Exception:
             self.stop()
 
@@ -131,9 +135,10 @@ def _repeated(calls: list[_Call]):
             continue
         later = (every.nodes for every in calls[at + 1:] if every.accumulates and every.parameters & each.parameters)
         repeated[each.line, each.accumulates] += len(each.nodes & set().union(*later))
-    (line, accumulates), most = repeated.most_common(1)[0] if repeated else (("", False), 0)
-    if not most:
+    repeated = +repeated
+    if not repeated:
         return ()
+    (line, accumulates), _ = repeated.most_common(1)[0]
     number = sum(count for (_, kind), count in repeated.items() if kind is accumulates)
     sign = "repeated_backward" if accumulates else "repeated_grad"
     return sign, line, last.line, number / sum(len(each.nodes) for each in calls)

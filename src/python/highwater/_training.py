@@ -466,8 +466,7 @@ class Training(StepListener):
             if keeps and keeps not in self._signs:
                 self.note_sign(keeps, line_of_user())
             if self._backwards == 1:
-                with self._plain_tensors():
-                    self._repeated_backwards.called(outputs, arguments, accumulates, line_of_user)
+                self._repeated_backwards.called(outputs, arguments, accumulates, line_of_user)
             if self._backwards == 1 and len(outputs) == 1 and isinstance(outputs[0], self.torch.Tensor):
                 self.probe.note_loss(outputs[0]._cdata)
         else:
@@ -482,8 +481,7 @@ class Training(StepListener):
         if self._is_training_thread():
             self._backwards -= 1
             if not self._backwards:
-                with self._plain_tensors():
-                    self._repeated_backwards.ended()
+                self._repeated_backwards.ended()
             self._rule.backward_ends()
 
     # Optimizers

@@ -198,8 +198,8 @@ std::vector<SelectionPanel::HostShare> SelectionPanel::hostShares() const {
   if (!(total > outside)) return shares;
   for (const events::Phase phase : kPhases) {
     const double ms = numbers_.summary.phaseMs[static_cast<std::size_t>(phase)];
-    if (ms >= kLeastShownShare * total)
-      shares.push_back({theme.phase(phase), text(phaseName(phase)), ms});
+    if (ms < kLeastShownShare * total) continue;
+    shares.push_back({theme.phase(phase), text(phaseName(phase)), ms});
   }
   // A script's loop does more than its phases.
   const double waits = std::min(numbers_.summary.outsideWaitMs, outside);

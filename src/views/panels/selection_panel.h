@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QBrush>
 #include <QWidget>
 #include <optional>
 #include <vector>
