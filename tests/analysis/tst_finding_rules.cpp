@@ -618,6 +618,25 @@ class TestFindingRules : public QObject {
     QVERIFY2(contains(loaderAdvice(store), "BatchSampler"), loaderAdvice(store).c_str());
   }
 
+  void workersAreNotForSamplesThatMoveOneByOne() {
+    for (const int moves : {1, 16}) {
+      JudgedRun run;
+      run.ownScript = true;
+      for (std::uint32_t step = 1; step <= run.steps; ++step) {
+        for (std::int64_t i = 0; i < moves; ++i) {
+          run.more.syncPoints.emplace_back(
+              JudgedRun::beginMs(step) * kMs + i * 1000, 500, 4, step, kCopy, kNoId, kTrainStep, 1,
+              events::SyncKind::CopyToDevice, events::Phase::BatchAssembly, 0);
+        }
+      }
+      LiveStore store;
+      run.fill(store);
+      const std::string advice = loaderAdvice(store);
+      QCOMPARE(contains(advice, "num_workers"), moves == 1);
+      QCOMPARE(contains(advice, "it moves samples to the device one by one"), moves == 16);
+    }
+  }
+
   void aDatasetOfWholeBatchesIsNotToldToBeOne() {
     LiveStore store;
     RunDescription run;

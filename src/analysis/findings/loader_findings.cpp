@@ -4,6 +4,7 @@
 #include <string>
 
 #include "analysis/findings/finding_rules.h"
+#include "analysis/findings/wait_use.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -53,6 +54,17 @@ LoaderStarts loaderStartsIn(const LiveStore& store, const TimeRange& range) {
   return starts;
 }
 
+/// Whether a line of batch assembly moves samples to the device one by one.
+bool movesSamples(const LiveStore& store) {
+  const std::vector<events::StepRecord>& steps = store.steps().records;
+  if (steps.empty()) return false;
+  const CopiedLine moved = mostCopied(
+      store, events::SyncKind::CopyToDevice,
+      [](const events::SyncPoint& each) { return each.phase() == events::Phase::BatchAssembly; });
+  return areSamples(static_cast<double>(moved.count) / static_cast<double>(steps.size()),
+                    steps.back().batch_size());
+}
+
 }  // namespace
 
 std::vector<std::int64_t> loaderStartNsOf(const CheckedSteps& steps) {
@@ -75,6 +87,11 @@ std::string loaderAdvice(const LiveStore& store, double loadMs) {
            "by an op of its own: index them with the whole batch (x[rows], with rows from "
            "torch.randperm(n, device=x.device).split(batch_size)) without a DataLoader, or keep "
            "them on the CPU and move whole batches";
+  }
+  // Workers cannot send what is on the device: "_share_filename_: only available on CPU".
+  if (movesSamples(store)) {
+    return "it moves samples to the device one by one: return them as tensors on the CPU, move the "
+           "whole batch, and measure again";
   }
   if (store.sign(kTensorRowsSign)) {
     return "its data set is a TensorDataset, of which the DataLoader takes each row by itself, to "

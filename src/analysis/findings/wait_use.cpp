@@ -143,7 +143,7 @@ constexpr std::array kRows = {
          "compare on the device, (a == b).all(), and read the result only every few steps"}},
     Row{[](const WaitCase& wait) {
           return wait.kind == SyncKind::CopyToDevice && wait.phase == Phase::BatchAssembly &&
-                 wait.aStep >= kLeastOfSamples && 2 * wait.aStep >= wait.batch;
+                 areSamples(wait.aStep, wait.batch);
         },
         {FindingKind::SyncPoint, "samples are moved to the device one by one",
          "return samples as tensors on the CPU, and move the whole batch in one copy: "
@@ -242,6 +242,10 @@ bool formats(std::string_view text) {
   return hasAny(text,
                 {"print(", "f\"", "f'", ".format(", "str(", "repr(", "logger.", "logging."}) &&
          !hasAny(text, {".item(", "float("});
+}
+
+bool areSamples(double copiesAStep, std::uint32_t batch) {
+  return copiesAStep >= kLeastOfSamples && 2 * copiesAStep >= batch;
 }
 
 bool isCondition(std::string_view text) {

@@ -51,6 +51,10 @@ struct WaitUse {
   bool isFineAtTimes = false;  ///< no finding where only one step in twenty waits, or fewer
 };
 
+/// Whether so many copies to the device in a step's batch assembly are those of its samples, each
+/// by itself. `batch`: the samples of a step, 0: not known.
+[[nodiscard]] bool areSamples(double copiesAStep, std::uint32_t batch);
+
 /// Whether the text of a line decides something by a value: "if mask.any():".
 [[nodiscard]] bool isCondition(std::string_view text);
 
