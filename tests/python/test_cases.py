@@ -31,6 +31,7 @@ import sqlite3
 import statistics
 import subprocess
 import sys
+import typing
 import unittest
 
 import support
@@ -68,6 +69,19 @@ MOST_OF_THE_TRUE_SHARE = 1.25
 LEAST_WORK_NS = 5_000_000
 
 
+class Ledger(typing.NamedTuple):
+    """What the simulated device says that it did: its lines, of which each is an object of JSON."""
+    drains: list
+    kernels: list
+
+
+def read_ledger(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file if '"drain"' in line or '"kernel"' in line]
+    return Ledger([each for each in lines if each["event"] == "drain" and each["cause"] not in NO_WAITS],
+                  [each for each in lines if each["event"] == "kernel"])
+
+
 def wrong_waits(recording, ledger):
     """Says by how much the recorded waits, those of fallbacks included, differ from the ledger's by more than 1 %."""
     if not os.path.exists(recording):
@@ -82,9 +96,7 @@ def wrong_waits(recording, ledger):
         return
     finally:
         db.close()
-    with open(ledger, encoding="utf-8") as file:
-        drains = [each for each in map(json.loads, file)
-                  if each["event"] == "drain" and each["cause"] not in NO_WAITS]
+    drains = ledger.drains
     if not waits or not drains:
         return
     # The clocks differ by their zero. Both end with the script's last wait, but only one begins with its first.
@@ -104,11 +116,11 @@ def wrong_waits(recording, ledger):
 def wrong_device_work(report, recording, ledger):
     """Says which place has a larger share of the device's work in the step that was counted, by its lower bound, than the
     ledger gives to all kernels of its ops."""
-    begins, zero_ns, kernels = true_kernels(recording, ledger)
+    begins, zero_ns = steps_in_the_ledger(recording, ledger)
     work = report["device_work"]
     if not work or zero_ns is None or work["step"] + 1 not in begins:
         return
-    times = times_of_a_step_like(work["step"], begins, zero_ns, kernels)
+    times = times_of_a_step_like(work["step"], begins, zero_ns, ledger.kernels)
     if sum(times.values()) < LEAST_WORK_NS:
         return
     for place in work["places"]:
@@ -136,12 +148,9 @@ def kernel_of(op):
     return op.removesuffix("_overrideable").rstrip("_")
 
 
-def true_kernels(recording, ledger):
-    """When steps begin by the recording, in ms; the ledger's time in ns at which the recording's is 0,
-    None where no wait tells; and the ledger's kernels."""
-    with open(ledger, encoding="utf-8") as file:
-        events = [json.loads(line) for line in file if '"drain"' in line or '"kernel"' in line]
-    drains = [each for each in events if each["event"] == "drain" and each["cause"] not in NO_WAITS]
+def steps_in_the_ledger(recording, ledger):
+    """When steps begin by the recording, in ms; and the ledger's time in ns at which the recording's is 0,
+    None where no wait tells."""
     db = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
     try:
         last_wait, = db.execute("SELECT max(end) FROM (SELECT begin_ms + duration_ms AS end FROM sync_points UNION ALL "
@@ -149,18 +158,19 @@ def true_kernels(recording, ledger):
         begins = dict(db.execute("SELECT step, begin_ms FROM steps"))
     finally:
         db.close()
-    zero_ns = drains[-1]["return_ns"] - last_wait * 1e6 if drains and last_wait is not None else None
-    return begins, zero_ns, [each for each in events if each["event"] == "kernel"]
+    if not ledger.drains or last_wait is None:
+        return begins, None
+    return begins, ledger.drains[-1]["return_ns"] - last_wait * 1e6
 
 
 def wrong_idle_time(report, recording, ledger):
     """Says by how much the device's true idle time in the steps lies out of the bounds that the report gives, and
     whether its verdict is wrong by it."""
     idle = report["idle_estimate"]
-    begins, zero_ns, found = true_kernels(recording, ledger)
+    begins, zero_ns = steps_in_the_ledger(recording, ledger)
     if not idle or zero_ns is None:
         return
-    kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6) for each in found]
+    kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6) for each in ledger.kernels]
     steps = [(begins[each["step"]], begins[each["step"]] + each["step_ms"], each) for each in idle["per_step"]]
     busy = sum(max(0, min(end, to_ms) - max(start, from_ms))
                for from_ms, to_ms, _ in steps for start, end in overlapping(kernels, from_ms, to_ms))
@@ -215,8 +225,8 @@ class Judged(Recording):
             self.run_program(case["before"], variables, folder, alone)
         code, said = self.run_program(case["args"], {**variables, "HIGHWATER_SIM_LEDGER": ledgers}, folder, alone)
         self.assertEqual(code, case.get("exit", 0), said)  # whatever else is known to be wrong
-        ledger = self.ledger_of_the_training() if code == 0 else ""
         if code == 0:
+            ledger = read_ledger(self.ledger_of_the_training())
             yield from wrong_waits(self.path, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
         if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "by_time", "kernels",

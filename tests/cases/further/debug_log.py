@@ -55,7 +55,7 @@ class Encoder(nn.Module):
 
 def main():
     torch.manual_seed(0)
-    data = TensorDataset(torch.randint(0, 500, (320, 33)))
+    data = TensorDataset(torch.randint(0, 500, (192, 33)))
     loader = DataLoader(data, batch_size=16, shuffle=True, drop_last=True)
     model = Encoder().to(device)
     optimizer = RowColScaled(model.parameters(), lr=1e-3)

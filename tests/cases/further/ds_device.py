@@ -69,7 +69,7 @@ def train(model, loader, optimizer):
 def main():
     torch.manual_seed(0)
     random.seed(0)
-    loader = DataLoader(DrugAffinityDataset(5120, device), batch_size=128, shuffle=True)
+    loader = DataLoader(DrugAffinityDataset(2560, device), batch_size=128, shuffle=True)
     model = BimodalMCA().to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
     for epoch in range(1):

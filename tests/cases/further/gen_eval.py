@@ -74,7 +74,7 @@ def main():
     prompts, golds = torch.randint(1, VOCAB, (12, 16)), torch.randint(1, VOCAB, (12, 40))
     model = GPT().to(device)
     optimizer = torch.optim.AdamW(model.parameters(), lr=3e-4)
-    for step in range(1, 91):
+    for step in range(1, 61):
         starts = torch.randint(0, len(corpus) - CONTEXT - 1, (16,))
         batch = torch.stack([corpus[s:s + CONTEXT + 1] for s in starts]).to(device)
         loss = F.cross_entropy(model(batch[:, :-1]).flatten(0, 1), batch[:, 1:].flatten())

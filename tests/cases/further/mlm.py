@@ -4,7 +4,7 @@ A masked language model computes the scores of all 8000 words at all 96 position
 masked.
 
 A perfect profiler says
-  steps          60; batch 8, length 96
+  steps          40; batch 8, length 96
   verdict        the device is the bottleneck; the decoder (SCORES) and its loss (LOSS) are most of its work, by their sizes
   not said       host-bound; a finding about the few reads
 """
@@ -76,10 +76,10 @@ def main():
         loss.backward()
         opt.step()
         running += loss.detach()
-        if step % 40 == 0:
-            print(f"step {step}: loss {running.item() / 40:.3f}, {(time.time() - start) / step * 1e3:.0f} ms a step")
+        if step % 20 == 0:
+            print(f"step {step}: loss {running.item() / 20:.3f}, {(time.time() - start) / step * 1e3:.0f} ms a step")
             running.zero_()
-        if step == 60:
+        if step == 40:
             break
 
 

@@ -4,7 +4,7 @@ the error message advises, it runs until memory is used up (https://github.com/s
 2020-11-22). The update is written by hand, as in pytorch/examples word_language_model of that time: no optimizer.
 
 A perfect profiler says
-  steps          20; batch 16, sequence length 24
+  steps          14; batch 16, sequence length 24
   first finding  memory grows in each step, and each step takes longer than the last: the hidden state (line 53) carries
                  the graph of all steps before, which backward (line 55, retain_graph=True) goes through again;
                  detach the hidden state between batches, and leave retain_graph out
@@ -65,7 +65,7 @@ def train(model, train_data, criterion):
             start_time = time.time()
 
 
-corpus = torch.randint(0, ntokens, (batch_size * (20 * bptt + 1),))
+corpus = torch.randint(0, ntokens, (batch_size * (14 * bptt + 1),))
 model = RNNModel().to(device)
 train(model, batchify(corpus, batch_size), nn.CrossEntropyLoss())
 

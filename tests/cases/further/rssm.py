@@ -74,7 +74,7 @@ class WorldModel(nn.Module):
         return kl.mean().clamp(min=free_nats) - image - reward
 
 
-def main(updates=40, batch=32, length=20):
+def main(updates=20, batch=32, length=20):
     torch.manual_seed(0)
     data, model = Episodes(), WorldModel().to(device)
     opt = torch.optim.Adam(model.parameters(), lr=6e-4, eps=1e-5)
@@ -86,7 +86,7 @@ def main(updates=40, batch=32, length=20):
         nn.utils.clip_grad_norm_(model.parameters(), 100.0)
         opt.step()
         recent.append(loss.detach())
-        if update % 25 == 0:
+        if update % 10 == 0:
             print(f"{update}: {torch.stack(recent).mean().item():.2f}")
             recent.clear()
 

@@ -7,7 +7,7 @@ import torch.nn.functional as F
 
 torch.manual_seed(0)
 device = "mps" if torch.backends.mps.is_available() else "cpu"
-CLASSES, GRID, EPOCHS, STEPS, BATCH = 4, 16, 3, 12, 8
+CLASSES, GRID, EPOCHS, STEPS, BATCH = 4, 16, 2, 12, 8
 
 
 class Detector(nn.Module):
