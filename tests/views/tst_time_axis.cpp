@@ -83,6 +83,20 @@ class TestTimeAxis : public QObject {
     QVERIFY(axis.visible().endNs > 60 * kSecond);
   }
 
+  void anEndedRunIsShownFromItsFirstEventOn() {
+    TimeAxis axis;
+    axis.setExtent({0, 60 * kSecond});
+    axis.fit(20 * kSecond);
+    QCOMPARE(axis.visible().beginNs, 18 * kSecond);
+    QVERIFY(axis.visible().endNs > 60 * kSecond);
+    axis.fit(kSecond);  // too little is left out
+    QCOMPARE(axis.visible().beginNs, 0);
+    axis.fit();
+    QCOMPARE(axis.visible().beginNs, 0);
+    axis.fit(70 * kSecond);  // an event that is not complete yet
+    QVERIFY(axis.visible().endNs > 60 * kSecond);
+  }
+
   void followsTheNewest() {
     TimeAxis axis;
     QVERIFY(axis.follows());
@@ -217,20 +231,28 @@ class TestTimeAxis : public QObject {
                                                  {LimitKind::kHighWatermark, 13.6 * kGi, 1.7}};
     const MemoryScale low = makeMemoryScale(0.5 * kGi, limits, 5);
     QVERIFY(low.inScale.empty());
-    QCOMPARE(low.shelf.size(), std::size_t{3});
-    QCOMPARE(low.shelf.front().kind, LimitKind::kHighWatermark);
+    QCOMPARE(low.shelf.size(), std::size_t{1});  // no watermark above it: that is far away
+    QCOMPARE(low.shelf.front().kind, LimitKind::kRecommended);
     QVERIFY(low.topBytes < kGi);
     QCOMPARE(low.unit, QStringLiteral("MiB"));
 
     const MemoryScale middle = makeMemoryScale(5.5 * kGi, limits, 5);
     QCOMPARE(middle.inScale.size(), std::size_t{1});
     QCOMPARE(middle.inScale.front().kind, LimitKind::kRecommended);
+    QCOMPARE(middle.shelf.size(), std::size_t{2});
+    QCOMPARE(middle.shelf.front().kind, LimitKind::kHighWatermark);
     QVERIFY(middle.topBytes > 8 * kGi && middle.topBytes < 9 * kGi);
     QCOMPARE(middle.number(8 * kGi), QStringLiteral("8"));
 
     const MemoryScale high = makeMemoryScale(10 * kGi, limits, 5);  // over 85 % of 11.2 GiB
     QCOMPARE(high.inScale.size(), std::size_t{2});
     QCOMPARE(high.shelf.size(), std::size_t{1});
+
+    // One that a script has lowered is the first to be met.
+    const MemoryScale lowered = makeMemoryScale(
+        0.5 * kGi,
+        {{LimitKind::kRecommended, 8 * kGi, 1}, {LimitKind::kHighWatermark, 4 * kGi, 0.5}}, 5);
+    QCOMPARE(lowered.shelf.size(), std::size_t{2});
 
     const MemoryScale unlimited = makeMemoryScale(0, {{LimitKind::kRecommended, 0, 1}}, 5);
     QVERIFY(unlimited.inScale.empty() && unlimited.shelf.empty());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace highwater::views {
@@ -59,8 +60,15 @@ QString MemoryScale::number(double bytes) const {
 MemoryScale makeMemoryScale(double dataMax, const std::vector<MemoryLimitLine>& limits, int ticks) {
   MemoryScale scale;
   double top = std::max(dataMax, 1.0) * kHeadroom;
+  const auto recommended = std::find_if(limits.begin(), limits.end(), [](const auto& limit) {
+    return limit.kind == LimitKind::kRecommended;
+  });
+  const double most =
+      recommended != limits.end() && dataMax <= recommended->bytes * kRecommendedJoins
+          ? recommended->bytes
+          : std::numeric_limits<double>::infinity();
   for (const MemoryLimitLine& limit : limits) {
-    if (!(limit.bytes > 0)) {
+    if (!(limit.bytes > 0) || limit.bytes > most) {
       continue;
     }
     const double joins =

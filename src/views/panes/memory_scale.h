@@ -40,7 +40,8 @@ struct MemoryScale {
 
 /// Makes the value axis for memory up to `dataMax` bytes, the largest value drawn. `ticks` is the
 /// number of labels that fit. The recommended maximum joins the scale once the data exceeds half of
-/// it, a watermark at 85 %; other limits go to the shelf.
+/// it, a watermark at 85 %; other limits go to the shelf. A watermark above the recommended maximum
+/// is left out until that joins the scale: it tells nothing before.
 [[nodiscard]] MemoryScale makeMemoryScale(double dataMax,
                                           const std::vector<MemoryLimitLine>& limits, int ticks);
 
