@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/event_kinds.h"
 #include "models/plain_tip.h"
 #include "views/panes/pane_picture.h"
 
@@ -174,7 +175,11 @@ void TimePane::drawStale() {
 }
 
 std::int64_t TimePane::readoutTime() const {
-  return std::min(axis_->cursor().value_or(axis_->extent().endNs), axis_->extent().endNs);
+  // After the last step of an ended run its tensors are freed.
+  const std::int64_t newestNs = store_->end() && !store_->steps().records.empty()
+                                    ? endNsOf(store_->steps().records.back())
+                                    : axis_->extent().endNs;
+  return std::min(axis_->cursor().value_or(newestNs), axis_->extent().endNs);
 }
 
 std::optional<std::size_t> TimePane::stepAt(std::int64_t ns) const {
