@@ -14,6 +14,7 @@
 #include <QStyleHints>
 #include <QVBoxLayout>
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/knobs.h"
@@ -65,6 +66,17 @@ const QLatin1String kStateKey("window/state");
 const QLatin1String kStateSmallKey("window/stateSmall");
 
 constexpr int kMostNoteLetters = 500;  ///< the lane and the tables show one line
+
+/// When the first step, phase, wait or fallback of a run began, in ns; 0 without any.
+std::int64_t firstEventNs(const analysis::LiveStore& store) {
+  std::int64_t firstNs = std::numeric_limits<std::int64_t>::max();
+  for (const analysis::SpanIndex* lane :
+       {&store.steps().lane, &store.phaseLane(), &store.namedLane(), &store.syncLane(),
+        &store.fallbackLane()}) {
+    if (lane->size() > 0) firstNs = std::min(firstNs, (*lane)[0].beginNs);
+  }
+  return firstNs == std::numeric_limits<std::int64_t>::max() ? 0 : firstNs;
+}
 
 /// Asks for all knobs that are known.
 SetKnobs requestOf(const Knobs& knobs) {
@@ -354,7 +366,7 @@ void MainWindow::connectRun() {
   connect(&run_, &run::Run::stateChanged, this, &MainWindow::updateState);
   connect(&run_, &run::Run::ended, this, [this] {
     updateState();
-    axis_.endFollowing();
+    axis_.endFollowing(firstEventNs(run_.store()));
     sweep_->putBackSetting();
     useSettingThatFits();
     docks_->refresh();
@@ -501,7 +513,7 @@ void MainWindow::showOpened() {
   // What is followed keeps its length, so a run that has only begun is not fitted.
   const bool young = run_.condition().beingWritten &&
                      axis_.extent().endNs - axis_.extent().beginNs < views::TimeAxis::kDefaultNs;
-  if (!young) axis_.fit();
+  if (!young) axis_.fit(firstEventNs(run_.store()));
   if (const auto& end = run_.store().end()) {
     notices_->showEnd(*end);
   }

@@ -12,6 +12,8 @@ namespace {
 constexpr std::int64_t kSecond = 1'000'000'000;
 /// Free space to the right of the newest data, as a share of the visible range.
 constexpr double kAheadShare = 0.02;
+/// Before the first event of an ended run stands this part of what follows, as 1 / kRoomShare.
+constexpr std::int64_t kRoomShare = 20;
 
 }  // namespace
 
@@ -97,21 +99,23 @@ void TimeAxis::pan(std::int64_t byNs) {
   show(clamped({visible_.beginNs + byNs, visible_.endNs + byNs}));
 }
 
-void TimeAxis::endFollowing() {
+void TimeAxis::endFollowing(std::int64_t fromNs) {
   const bool isAllInView = extent_.endNs - extent_.beginNs < visibleNs();
-  if (follows_ && (!lengthChosen_ || isAllInView)) fit();
+  if (follows_ && (!lengthChosen_ || isAllInView)) fit(fromNs);
 }
 
-void TimeAxis::fit() {
+void TimeAxis::fit(std::int64_t fromNs) {
   lengthChosen_ = true;
   setFollows(false);
   // Of a run that ended before its first moment the ruler would count microseconds.
   if (extent_.endNs == extent_.beginNs) {
     return show({extent_.beginNs, extent_.beginNs + kDefaultNs});
   }
-  const std::int64_t length = std::max(extent_.endNs - extent_.beginNs, kShortestNs);
+  const std::int64_t room = std::max<std::int64_t>(extent_.endNs - fromNs, 0) / kRoomShare;
+  const std::int64_t begin = std::max(fromNs - room, extent_.beginNs);
+  const std::int64_t length = std::max(extent_.endNs - begin, kShortestNs);
   const auto ahead = static_cast<std::int64_t>(static_cast<double>(length) * kAheadShare / 2);
-  show({extent_.beginNs, extent_.endNs + std::max(ahead, kShortestNs)});
+  show({begin, extent_.endNs + std::max(ahead, kShortestNs)});
 }
 
 void TimeAxis::reveal(TimeRange range) {

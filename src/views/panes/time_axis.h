@@ -92,11 +92,11 @@ class TimeAxis final : public QObject {
   void zoom(double factor, std::int64_t aroundNs);
   /// Moves the visible range by a time in ns, within the run, and stops following.
   void pan(std::int64_t byNs);
-  /// Shows the whole run and stops following.
-  void fit();
-  /// The run is over: a view that has followed it shows all of it, unless the user has chosen a
-  /// length that the run exceeds.
-  void endFollowing();
+  /// Shows the run from a time on, with some room before it, and stops following.
+  void fit(std::int64_t fromNs = 0);
+  /// The run is over: a view that has followed it shows it from a time on, unless the user has
+  /// chosen a length that the run exceeds.
+  void endFollowing(std::int64_t fromNs = 0);
   /// Scrolls until the range is visible, without zooming. Stops following if it had to scroll.
   void reveal(TimeRange range);
   /// Shows the range with some room around it; stops following.
