@@ -74,6 +74,7 @@ void StepModel::setRange(const std::optional<analysis::TimeRange>& range) {
 }
 
 void StepModel::refresh() {
+  compareSizes();
   const auto& records = store_->steps().records;
   const auto [first, end] =
       range_ ? analysis::wholeStepsIn(*store_, *range_) : analysis::StepRows{0, records.size()};
@@ -93,6 +94,19 @@ void StepModel::refresh() {
   firstBeginNs_ = count_ == 0 ? 0 : records[first].begin_ns();
   lastBeginNs_ = count_ == 0 ? 0 : records[end - 1].begin_ns();
   appended ? endInsertRows() : endResetModel();
+}
+
+void StepModel::compareSizes() {
+  const auto& records = store_->steps().records;
+  if (records.size() < compared_ || (compared_ > 0 && records[0].begin_ns() != comparedBeginNs_)) {
+    compared_ = 0;
+    batchVaries_ = lengthVaries_ = false;
+  }
+  for (; compared_ < records.size(); ++compared_) {
+    batchVaries_ |= records[compared_].batch_size() != records[0].batch_size();
+    lengthVaries_ |= records[compared_].sequence_length() != records[0].sequence_length();
+  }
+  comparedBeginNs_ = records.empty() ? 0 : records[0].begin_ns();
 }
 
 std::size_t StepModel::recordOf(int row) const {

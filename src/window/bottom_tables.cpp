@@ -663,11 +663,13 @@ void BottomTables::refresh(const analysis::RunSummary& summary) {
   refreshOps();
   refreshHostTime();
   steps_.setRange(axis_->selection());
-  // A script's loss is known where it reads the tensor, a length where its batches have one.
+  // A script's loss is known where it reads the tensor. A size that is the same in all steps stands
+  // in Controls.
   stepTable_->setColumnHidden(StepModel::kLoss,
                               store_->ownScript() && !store_->steps().lastLossRow);
-  stepTable_->setColumnHidden(StepModel::kSequence,
-                              store_->ownScript() && store_->rateUnit() != "tokens/s");
+  for (const auto size : {StepModel::kBatch, StepModel::kSequence}) {
+    stepTable_->setColumnHidden(size, !steps_.varies(size));
+  }
   log_.refresh(*store_);
   refreshTitles(summary.fallbacks.size(), summary.syncPoints.size());
   refreshIssueLink();
