@@ -182,6 +182,11 @@ void KnobRow::keyPressEvent(QKeyEvent* event) {
   }
 }
 
+void KnobRow::changeEvent(QEvent* event) {
+  QWidget::changeEvent(event);
+  if (event->type() == QEvent::EnabledChange && slider_) slider_->setVisible(isEnabled());
+}
+
 void KnobRow::showChosen() {
   const bool differs = chosen_ && *chosen_ != asked_.value_or(knob_.value);
   if (slider_) {

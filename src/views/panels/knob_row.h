@@ -18,7 +18,7 @@ class StopSlider;
 /// One knob of the user's script: its name and the line that declares it, a field or a list, a
 /// slider where it is a number with bounds, and what to know before it is turned. A change is
 /// requested when the slider is released, a value is entered or a choice is made. What the wheel
-/// turns is only chosen, until Enter or Apply.
+/// turns is only chosen, until Enter or Apply. Disabled, of a run that has ended, it has no slider.
 class KnobRow final : public QWidget {
   Q_OBJECT
 
@@ -38,6 +38,7 @@ class KnobRow final : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
+  void changeEvent(QEvent* event) override;
 
  private:
   void makeList();

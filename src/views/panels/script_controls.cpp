@@ -107,7 +107,7 @@ void ScriptControls::refresh() {
   const bool declares = std::any_of(
       knobs.begin(), knobs.end(), [](const ScriptKnob& each) { return !each.declaredAt.empty(); });
   declaredTitle_->setVisible(declares);
-  empty_->setVisible(!declares);
+  empty_->setVisible(!declares && changeable_);
   foundTitle_->setVisible(static_cast<std::size_t>(found_->count()) > 0);
   refreshFacts();
 }
@@ -141,6 +141,7 @@ void ScriptControls::showAnswer(const std::string& name, bool accepted, const QS
 void ScriptControls::setChangeable(bool changeable) {
   changeable_ = changeable;
   for (KnobRow* row : rows_) row->setEnabled(changeable);
+  refresh();
 }
 
 }  // namespace highwater::views
