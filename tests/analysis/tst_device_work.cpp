@@ -76,6 +76,35 @@ class TestDeviceWork : public QObject {
     QVERIFY(largestWorkText(work).empty());
   }
 
+  void aWaitForOneOpIsMeasured() {
+    constexpr std::int64_t kStepNs = 20'000'000, kWaitNs = 5'000'000;
+    // By its sizes the line does next to nothing; the second wait at it follows the first at once.
+    for (const std::int64_t sinceNs : {10'000, 2'000'000}) {
+      LiveStore store;
+      fill(store, {workOf(kMmOp, kNoId, 90 * kMB, 0), workOf(kAddOp, kHeadLine, kMB, 0)});
+      OwnedBatch batch;
+      for (std::uint32_t step = 1; step <= 3; ++step) {
+        const std::int64_t begin = step * kStepNs;
+        batch.steps.emplace_back(begin, kStepNs, 0, 0, -1, step, 8, 0, 0, 0, 0, 0);
+        for (const std::int64_t at : {begin, begin + kWaitNs + sinceNs}) {
+          batch.syncPoints.emplace_back(at, kWaitNs, 4, step, kAddOp, kNoId, kHeadLine, 1,
+                                        events::SyncKind::Nonzero, events::Phase::Forward, 0);
+        }
+      }
+      store.apply(batch.view());
+      const DeviceWork work = estimateDeviceWork(store);
+      const bool isAtOnce = sinceNs == 10'000;
+      QCOMPARE(work.measured, isAtOnce);
+      QCOMPARE(work.places.size(), std::size_t{2});
+      const DeviceWorkPlace &others = work.places[0], &waited = work.places[1];
+      QCOMPARE(waited.site.line, std::string("train.py:52"));
+      if (!isAtOnce) continue;
+      QVERIFY(std::abs(waited.low - 0.2505) < 1e-9 && std::abs(waited.high - 0.5) < 1e-9);
+      QVERIFY(others.high <= 0.75 && others.low <= 0.5 && others.low > 0.4);
+      QVERIFY(contains(largestWorkText(work), "and the waits for their results"));
+    }
+  }
+
   void anEvaluationIsApart() {
     LiveStore store;
     events::OpWork ofEvaluation = workOf(kAddOp, kHeadLine, 30 * kMB, 0);

@@ -6,6 +6,7 @@
 #include <map>
 #include <string_view>
 
+#include "analysis/device/waited_ops.h"
 #include "analysis/op_label.h"
 #include "core/units.h"
 
@@ -169,7 +170,35 @@ double batchOf(const LiveStore& store, std::uint32_t step) {
   return static_cast<double>(record.batch_size()) * std::max(record.sequence_length(), 1U);
 }
 
-DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works) {
+/// Gives places the bounds that were measured, where those are above what their sizes allow. As the
+/// device works in no more than all of the steps' time, a share of that is at least one of its
+/// work.
+void useMeasured(const LiveStore& store, DeviceWork& result) {
+  double least = 0, most = 0;
+  std::vector<bool> measured(result.places.size());
+  const std::map<std::string, WaitedOps> own = waitedOps(store);
+  for (std::size_t i = 0; i < result.places.size() && !own.empty(); ++i) {
+    DeviceWorkPlace& place = result.places[i];
+    const auto found = own.find(place.site.path + place.site.line);
+    if (found == own.end() || found->second.least <= place.high) continue;
+    place.low = found->second.least;
+    place.high = std::max(found->second.most, place.low);
+    measured[i] = result.measured = true;
+    least += place.low;
+    most += place.high;
+  }
+  if (!result.measured) return;
+  for (std::size_t i = 0; i < result.places.size(); ++i) {
+    if (measured[i]) continue;
+    DeviceWorkPlace& place = result.places[i];
+    place.high = std::min(place.high, std::max(1 - least, 0.0));
+    place.low = std::min(place.low * std::max(1 - most, 0.0), place.high);
+    place.opLow *= std::max(1 - most, 0.0);
+  }
+}
+
+DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& works,
+                    bool ofSteps) {
   DeviceWork result;
   if (!works.empty()) result.step = works.back().step();
   Work work = workOf(store, works);
@@ -179,6 +208,7 @@ DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& w
     place.shown.opLow = shareOf(place.ops[place.shown.op], work.all).low;
     result.places.push_back(std::move(place.shown));
   }
+  if (ofSteps) useMeasured(store, result);
   std::stable_sort(result.places.begin(), result.places.end(),
                    [](const auto& a, const auto& b) { return a.low + a.high > b.low + b.high; });
   return result;
@@ -187,11 +217,11 @@ DeviceWork estimate(const LiveStore& store, const std::vector<events::OpWork>& w
 }  // namespace
 
 DeviceWork estimateDeviceWork(const LiveStore& store) {
-  return estimate(store, store.opWork());
+  return estimate(store, store.opWork(), true);
 }
 
 DeviceWork estimateEvaluationWork(const LiveStore& store) {
-  return estimate(store, store.evaluationWork());
+  return estimate(store, store.evaluationWork(), false);
 }
 
 std::optional<GrowingWork> growingWork(const LiveStore& store) {
@@ -346,7 +376,8 @@ std::string largestPlacesText(const DeviceWork& work) {
 std::string largestWorkText(const DeviceWork& work) {
   const std::string places = largestPlacesText(work);
   if (places.empty()) return {};
-  return "By the sizes of its ops in step " + std::to_string(work.step) + ", its largest work is " +
+  return "By the sizes of its ops in step " + std::to_string(work.step) +
+         (work.measured ? " and the waits for their results" : "") + ", its largest work is " +
          places + ".";
 }
 

@@ -33,6 +33,7 @@ struct DeviceWorkPlace : DeviceWorkShare {
 struct DeviceWork {
   std::uint32_t step = 0;               ///< 0: an evaluation
   std::vector<DeviceWorkPlace> places;  ///< the largest first
+  bool measured = false;                ///< the bounds of a place are those of waitedOps()
 };
 
 /// Estimates the shares from the sizes that the probe has counted (events::OpWork). An op is
@@ -45,6 +46,8 @@ struct DeviceWork {
 /// M5's tensor units do some four times as many. Kernels reach less than either limit, and what
 /// fits the caches moves faster. The simulated device computes on a core of the CPU, which does 2
 /// to 20, and its calls take less.
+///
+/// A line of which waitedOps() has measured more than its sizes allow has the measured bounds.
 [[nodiscard]] DeviceWork estimateDeviceWork(const LiveStore& store);
 /// The same of what a script's evaluation has the device do, its metrics included.
 [[nodiscard]] DeviceWork estimateEvaluationWork(const LiveStore& store);

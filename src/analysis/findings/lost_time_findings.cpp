@@ -6,8 +6,10 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/account/host_lines.h"
 #include "analysis/account/time_account.h"
 #include "analysis/device/device_path.h"
+#include "analysis/device/waited_ops.h"
 #include "analysis/findings/finding_rules.h"
 #include "analysis/findings/wait_use.h"
 #include "analysis/named_phases.h"
@@ -58,6 +60,9 @@ constexpr double kLeastOfWeights = 0.9;
 /// on.
 constexpr double kLeastMovedTensors = 4, kLeastMovedBytes = 1024 * 1024;
 
+/// An op's own work is told from this part of the waits on.
+constexpr std::int64_t kLeastOwnPart = 4;
+
 /// Adds up the events of one finding.
 struct LostTime {
   std::int64_t totalNs = 0;
@@ -73,6 +78,8 @@ struct LostTime {
   std::uint32_t longest = 0;         ///< the index of the longest event
   std::int64_t longestNs = -1;
   std::vector<TimeRange> ranges;  ///< of the events, in order of arrival
+  /// In which the device works on one of their ops alone: see waitsForOneOp().
+  std::vector<TimeRange> own;
 
   /// Counts the event at `index` of its vector in the store.
   template <typename Event>
@@ -104,6 +111,7 @@ struct LostTime {
     for (const auto& [place, ns] : other.nsByPlace) nsByPlace[place] += ns;
     for (const std::uint32_t step : other.steps) noteStep(step);
     ranges.insert(ranges.end(), other.ranges.begin(), other.ranges.end());
+    own.insert(own.end(), other.own.begin(), other.own.end());
   }
 
   /// Events come nearly in order of their steps.
@@ -197,6 +205,7 @@ struct LostTime {
   [[nodiscard]] Fix fix() const {
     Fix without;
     without.removed = ranges;
+    without.leftOut = own;
     return without;
   }
 
@@ -232,7 +241,14 @@ struct LostTime {
         (finding.where == store.callSite(worst.site)    ? "at "
          : finding.where.starts_with("outside a phase") ? ""
                                                         : "in ") +
-        finding.where + (bytes >= kMiB ? ", " + formatBytes(bytes) + " moved" : "");
+        finding.where +
+        (bytes >= kMiB && !readsOwnValues(kind) ? ", " + formatBytes(bytes) + " moved" : "");
+    std::int64_t ownNs = 0;
+    for (const TimeRange& each : own) ownNs += each.endNs - each.beginNs;
+    if (kLeastOwnPart * ownNs >= totalNs) {
+      finding.evidence += "; " + costText(checked.perStepMs(ownNs)) +
+                          " of it the device works on that op alone, which another form may save";
+    }
   }
 };
 
@@ -320,6 +336,7 @@ class WaitReader {
     const std::function<bool(const events::SyncPoint&)> isOfLoop =
         mayLoop ? loopReads() : [](const events::SyncPoint&) { return false; };
     std::optional<TimeRange> range;
+    const events::SyncPoint* before = nullptr;
     for (const std::uint32_t index : waits_) {
       const events::SyncPoint& wait = store_.syncPoints()[index];
       const bool inLoop = isOfLoop(wait);
@@ -327,6 +344,10 @@ class WaitReader {
       lost.add(store_, wait, index, wait.bytes());
       lost.kind = wait.kind();
       lost.after = part_.after;
+      if (before && waitsForOneOp(store_, *before, wait)) {
+        lost.own.push_back({endNsOf(*before), endNsOf(wait)});
+      }
+      before = &wait;
       if (!inLoop) continue;
       if (!range) range = TimeRange{wait.begin_ns(), wait.begin_ns()};
       range->endNs = std::max(range->endNs, endNsOf(wait));
@@ -489,6 +510,8 @@ bool callsWithClosure(const CheckedSteps& steps, events::Phase phase, const Lost
 
 /// What to do about a loop of reads in a phase of a script.
 std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const LostTime& reads) {
+  if (checksDistribution(reads.worstSite(steps.store).library))
+    return std::string(kUncheckedAdvice);
   // Not of what a closure computes, which the optimizer calls.
   const bool ofOptimizer = phase == events::Phase::OptimizerStep &&
                            reads.worstSite(steps.store).text.find("step(") != std::string::npos;
@@ -566,14 +589,16 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
       steps, finding,
       steps.store.ownScript() ? loopAdvice(steps, phase, loop.lost) : "read all values at once");
   const long aStep = std::lround(loop.reads);
-  finding.title = std::string(phase == events::Phase::OptimizerStep
-                                  ? "Reads in a loop in the optimizer's step: "
-                                  : "Reads in a loop: ") +
-                  std::to_string(aStep) +
-                  " times a step the host waits for a value; from the first to "
-                  "the last they take " +
-                  costText(loopMs) + ", of which it waits " +
-                  formatMs(steps.perStepMs(loop.lost.totalNs));
+  const bool checks = checksDistribution(loop.lost.worstSite(steps.store).library);
+  finding.title =
+      std::string(phase == events::Phase::OptimizerStep
+                      ? "Reads in a loop in the optimizer's step: "
+                  : checks ? "Reads in a loop: torch.distributions checks its arguments, "
+                           : "Reads in a loop: ") +
+      std::to_string(aStep) +
+      " times a step the host waits for a value; from the first to "
+      "the last they take " +
+      costText(loopMs) + ", of which it waits " + formatMs(steps.perStepMs(loop.lost.totalNs));
   finding.evidence +=
       "; in the rest the device waits for the host" + loop.lost.linesText(steps.store);
   const CodeSign* anomaly = steps.store.sign(kAnomalySign);
