@@ -82,6 +82,9 @@ class TestWaitUse : public QObject {
     row("batch", sample, "a copy from the CPU each time");
     row("output", waitAt("out = model(x).cpu()", SyncKind::CopyToHost, 1 << 19),
         "do on the device");
+    WaitCase gradient = waitAt("flat = grad.cpu().numpy()", SyncKind::CopyToHost, 1 << 19);
+    gradient.phase = Phase::Backward;
+    row("a gradient", gradient, "norm(), histc()");
     row("a tensor for a number", waitAt("g = g.sub(w, alpha=scale)"), "multiply by the tensor");
     row("a literal", waitAt("if focal_loss(x, y, alpha=0.25) > best:"), "decide on the device");
     row("a log", waitAt("run.log(name=\"loss\", value=loss)"), log, true);

@@ -132,8 +132,9 @@ constexpr std::array kRows = {
           return wait.kind == SyncKind::Nonzero || wait.kind == SyncKind::Unique;
         },
         {FindingKind::SyncPoint, "",
-         "use a form whose result has a fixed size: torch.where or masked_fill in place of a "
-         "boolean index"}},
+         "use a form whose result has a fixed size: compute with the mask itself, as in "
+         "torch.where(mask, x, 0), masked_fill() or (x * mask).sum() / mask.sum(), in place of "
+         "indices or a boolean index"}},
     Row{[](const WaitCase& wait) { return wait.kind == SyncKind::ValueRead; },
         {FindingKind::SyncPoint, "",
          "the op reads values to know the size of its result: use a form with a fixed size, or "
@@ -189,6 +190,11 @@ constexpr std::array kRows = {
         {FindingKind::SyncPoint, "a part of the step is computed on the CPU, with its gradient",
          "compute it on the device. If an op of it is missing there, this costs what its fallback "
          "would; move only that op to the CPU, and as little data as it needs"}},
+    // A hook of a gradient, or the backward of a Function.
+    Row{[](const WaitCase& wait) { return copiesTensor(wait) && wait.phase == Phase::Backward; },
+        {FindingKind::SyncPoint, "a tensor is copied to the CPU in backward",
+         "do on the device what is done with it (norm(), histc()), or, if it serves a log, only "
+         "every few steps"}},
     Row{[](const WaitCase& wait) {
           return copiesTensor(wait) && wait.after != Phase::OptimizerStep && !logsSurely(wait);
         },
