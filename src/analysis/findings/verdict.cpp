@@ -150,6 +150,16 @@ bool keepsUp(const LiveStore& store, std::span<const events::StepRecord> newest,
   return static_cast<double>(waitNs) <= kHardlyWaits * stepsNs;
 }
 
+/// Why the waits do not tell how busy the device is, and what would.
+std::string unknownText(const LiveStore& store, const IdleShare& idle) {
+  if (idle.low > 0 || idle.high < 1) {
+    return "by the host's waits the device is busy for " + rangeText(1 - idle.high, 1 - idle.low) +
+           " of a step.";
+  }
+  return std::string("no wait of the host tells how far behind the device is.") +
+         (store.steps().lastLossRow ? "" : " A read of the loss every 20 steps would.");
+}
+
 }  // namespace
 
 std::string_view bottleneckKey(Bottleneck bottleneck) {
@@ -209,8 +219,8 @@ Verdict verdictOn(const CheckedSteps& steps) {
     }
     if (waits > kHardlyWaits || !keepsUp(steps.store, newest, stepsNs)) {
       return {Bottleneck::kUnknown,
-              "Whether the host or the device is the bottleneck is not known: no wait of the host "
-              "tells how far behind the device is. A read of the loss every 20 steps would."};
+              "Whether the host or the device is the bottleneck is not known: " +
+                  unknownText(steps.store, idle)};
     }
     return {Bottleneck::kHost, "The host is the bottleneck: " + hardlyWaits +
                                    hostPartText(steps, account, stepsNs) + "."};
