@@ -97,7 +97,8 @@ TextTable memoryRegionsTable(const analysis::LiveStore& store, bool full) {
     const CounterChange& current = row.of(MemoryCounter::Current);
     table.add({plainText(row.text()), std::to_string(row.count) + "\u00d7",
                peakText("peak of current", current), peakText("of driver", driver),
-               "left: current " + changeText(current) + ", driver " + changeText(driver)});
+               std::string(row.count > 1 ? "left in all" : "left") + ": current " +
+                   changeText(current) + ", driver " + changeText(driver)});
   }
   if (shown < account.rows.size()) {
     table.add({"and " + std::to_string(account.rows.size() - shown) + " more (--json lists them)"});

@@ -138,8 +138,9 @@ std::optional<Finding> sawtooth(const CheckedSteps& steps, const std::vector<Poi
   finding.evidence = ", " + bytesText(most->y) + " at most; it falls in " +
                      listText(growth.atSteps) + ", so it does not add up";
   finding.advice =
-      "where outputs are kept for an epoch's metrics, keep output.detach().cpu() or sum up the "
-      "metric: an output keeps its graph, and both stay on the device until then";
+      "what an epoch keeps for its metrics is fine as long as it fits; to keep less, sum up the "
+      "metric as it goes, or keep output.detach().cpu(): without detach() an output keeps its "
+      "graph";
   if (!growth.everySteps && growth.atSteps.size() > 1) {
     finding.advice +=
         "; what is freed at no fixed distance may wait for Python's garbage collector, as objects "
@@ -202,8 +203,10 @@ constexpr std::array kKeptGraphs = {
 std::string_view adviceFor(std::string_view keeper) {
   if (keeper.find(" of a metric with reset(), ") != std::string_view::npos) {
     return "a metric that computes its result from all that it was given keeps all of it: call its "
-           "reset() when an epoch or an evaluation is over; or have it count as it goes, as "
-           "torchmetrics' curves do with thresholds=";
+           "reset() when an epoch or an evaluation is over, and see that this leaves an empty "
+           "list, "
+           "not the one that it was given; or have it count as it goes, as torchmetrics' curves do "
+           "with thresholds=";
   }
   if (keeper.find(", a dict,") != std::string_view::npos) {
     return "give it a bound, or clear it: of a cache, keep few keys, as by rounding up the lengths "
@@ -440,7 +443,7 @@ void addGrowingRegion(const CheckedSteps& steps, MemoryCounter counter, Finding&
   const std::int64_t change = most->of(counter).change;
   // What an evaluation allocates and a step then frees is more than what stays.
   const std::int64_t all = account.change(counter);
-  if (change <= 0 || 2 * change < all || change > 2 * all) return;
+  if (change <= 0 || 2 * change < all || 10 * change > 11 * all) return;
   finding.evidence += "; " + formatBytes(static_cast<std::uint64_t>(change)) +
                       " of it came outside of the steps: " + most->text();
 }
