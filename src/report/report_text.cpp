@@ -43,10 +43,14 @@ constexpr std::size_t kWidestPlace = 60, kWidestSite = 140;
 std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.steps == 0) return "none";
   const bool iterates = store.run() && store.run()->stepsAre == StepsAre::kIterations;
-  const std::string line = std::to_string(s.steps) +
-                           (iterates ? " iterations (calls of the model; nothing trained)" : "") +
-                           ", p50 " + formatMs(s.stepMsP50) + ", p95 " + formatMs(s.stepMsP95) +
-                           (s.meanTells() ? ", mean " + formatMs(s.stepMsMean) : "");
+  const std::string p50 = "p50 " + formatMs(s.stepMsP50);
+  const std::string line =
+      std::to_string(s.steps) +
+      (iterates ? " iterations (calls of the model; nothing trained)" : "") + ", " +
+      (s.meanTells()
+           ? "mean " + formatMs(s.stepMsMean) + " (" + p50 + ": most only queue their work)"
+           : p50) +
+      ", p95 " + formatMs(s.stepMsP95);
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +

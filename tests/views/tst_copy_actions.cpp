@@ -133,13 +133,13 @@ class TestCopyActions : public QObject {
     QVERIFY(clipboard().contains("\nThermal state\tserious\n"));
     QVERIFY2(clipboard().contains(QRegularExpression("\nforward\t\\d+ %, [\\d.]+ ms a step\n")),
              qPrintable(clipboard()));
-    QVERIFY(!clipboard().contains("Step time, mean"));
+    QVERIFY(!clipboard().contains("Step mean"));
 
     // Where few steps wait for many, the median says nothing.
     analysis::RunSummary uneven = analysis::summarize(store);
     uneven.stepMsMean = 4 * uneven.stepMsP50;
     selection.showNumbers({.summary = uneven});
-    QVERIFY2(selection.asText().contains("Step time, mean\t" + text(formatMs(uneven.stepMsMean))),
+    QVERIFY2(selection.asText().contains("Step mean\t" + text(formatMs(uneven.stepMsMean))),
              qPrintable(selection.asText()));
 
     TimeAxis axis;

@@ -163,9 +163,9 @@ class TestSharedNumbers : public QObject {
     };
     everywhere(told, "Step p50", ms("p50"), "p50 " + ms("p50"));
     everywhere(told, "Step p95", ms("p95"), "p95 " + ms("p95"));
-    QCOMPARE(told.numbers.contains("Step time, mean"), told.box.contains(", mean "));
-    if (told.numbers.contains("Step time, mean")) {
-      everywhere(told, "Step time, mean", ms("mean"), "mean " + ms("mean"));
+    QCOMPARE(told.numbers.contains("Step mean"), told.box.contains(", mean "));
+    if (told.numbers.contains("Step mean")) {
+      everywhere(told, "Step mean", ms("mean"), "mean " + ms("mean"));
     }
     QCOMPARE(told.opened.find<QTableView>("stepTable")->model()->rowCount(),
              told.json["steps"].toInt());

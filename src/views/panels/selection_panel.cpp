@@ -71,8 +71,7 @@ QString SelectionPanel::asText() const {
   const auto ms = [this](double value) {
     return numbers_.fillsQueue ? QString(kNoNumber) : text(formatMs(value));
   };
-  QStringList lines{line(headText(), stepsText()),
-                    line(tr("Step p50"), ms(numbers_.summary.stepMsP50)),
+  QStringList lines{line(headText(), stepsText()), line(keyTimeName(), ms(keyTimeMs())),
                     line(tr("Step p95"), ms(numbers_.summary.stepMsP95))};
   for (const Row& row : allRows()) {
     lines << line(row.name, QStringLiteral("%1 %2").arg(row.value, row.note).trimmed());
@@ -288,7 +287,7 @@ double SelectionPanel::paintHead(QPainter& painter, double y) const {
 double SelectionPanel::paintKeyNumbers(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
   double x = kPanelInset;
-  const std::pair<QString, double> numbers[] = {{tr("Step p50"), numbers_.summary.stepMsP50},
+  const std::pair<QString, double> numbers[] = {{keyTimeName(), keyTimeMs()},
                                                 {tr("p95"), numbers_.summary.stepMsP95}};
   for (const auto& [caption, ms] : numbers) {
     painter.setFont(textFont(kSmallText));
@@ -328,7 +327,7 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
     painter.fillRect(QRectF(x, floor - height, std::floor(wide) - 1, height), theme.neutralBar);
   }
   painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
-  for (const double ms : {numbers_.summary.stepMsP50, numbers_.summary.stepMsP95}) {
+  for (const double ms : {keyTimeMs(), numbers_.summary.stepMsP95}) {
     const double x = std::round(rect.left() + (ms - low) / (high - low) * (rect.width() - 1));
     painter.fillRect(QRectF(x, rect.top(), 1, tall), theme.text1);
   }
@@ -337,6 +336,14 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
   const QRectF labels(rect.left(), floor + 1, rect.width(), 13);
   painter.drawText(labels, Qt::AlignLeft | Qt::AlignVCenter, msNumber(low));
   painter.drawText(labels, Qt::AlignRight | Qt::AlignVCenter, tr("%1 ms").arg(msNumber(high)));
+}
+
+QString SelectionPanel::keyTimeName() const {
+  return numbers_.summary.meanTells() ? tr("Step mean") : tr("Step p50");
+}
+
+double SelectionPanel::keyTimeMs() const {
+  return numbers_.summary.meanTells() ? numbers_.summary.stepMsMean : numbers_.summary.stepMsP50;
 }
 
 SelectionPanel::Row SelectionPanel::rateRow() const {
@@ -383,8 +390,8 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
       {tr("Peak, driver"), bytes(numbers_.summary.driverPeakBytes), driverNote, driverTip}};
   if (numbers_.summary.meanTells() && !numbers_.fillsQueue) {
     rows.insert(rows.begin(),
-                {tr("Step time, mean"),
-                 text(formatMs(numbers_.summary.stepMsMean)),
+                {tr("Step p50"),
+                 text(formatMs(numbers_.summary.stepMsP50)),
                  {},
                  tr("Where the host queues steps ahead, most are short, and some wait for all")});
   }

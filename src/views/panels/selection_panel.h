@@ -67,6 +67,9 @@ class SelectionPanel final : public QWidget {
   [[nodiscard]] Measures measures() const;
   [[nodiscard]] std::vector<Row> rows() const;
   [[nodiscard]] Row rateRow() const;
+  /// The time of a step that stands first: the median, or the mean where that tells.
+  [[nodiscard]] QString keyTimeName() const;
+  [[nodiscard]] double keyTimeMs() const;
   /// rows(), and those of the machine.
   [[nodiscard]] std::vector<Row> allRows() const;
   /// The height of all that is painted.
