@@ -36,6 +36,7 @@ OpTotalsModel::OpTotalsModel(const QString& time, const QString& timeTip, bool h
        .exported = [](auto& total) { return text(total.op); }},
       {.head = tr("Where"), .text = where, .cellTip = where},
       {.head = tr("Count"),
+       .tip = tr("In all of the time shown, the warm-up step included, which findings leave out"),
        .text = [](auto& total) { return QString::number(total.count); },
        .number = [](auto& total) { return double(total.count); }},
       {.head = time,

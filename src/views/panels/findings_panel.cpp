@@ -173,12 +173,10 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
       tr("Accept the CPU path: the recording keeps that this op may run on the CPU, and "
          "why"));
   more_ = linkButton(tr("More"), "moreEvidenceButton", this);
-  places_ = plainLabel(this, "quiet", false);
   foot->addWidget(show_);
   foot->addWidget(accept_);
   foot->addWidget(more_);
   foot->addStretch();
-  foot->addWidget(places_);
   column->addLayout(foot);
   connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
   connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
@@ -226,7 +224,6 @@ void FindingCard::showFinding(const Finding& finding) {
   setWrapped(advice_, acceptable() ? tr("To do: %1 (Accept… below)").arg(advice)
                                    : tr("To do: %1").arg(advice));
   advice_->setToolTip(text(findingSource(finding.kind)));
-  setWrapped(places_, finding.count > 0 ? tr("%1×").arg(finding.count) : QString());
   accept_->setVisible(acceptable());
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
   update();

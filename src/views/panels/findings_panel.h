@@ -53,7 +53,7 @@ class FindingCard final : public QFrame {
 
   analysis::Finding finding_;
   bool showsDetails_ = false;
-  QLabel *severity_, *cost_, *title_, *where_, *evidence_, *advice_, *places_;
+  QLabel *severity_, *cost_, *title_, *where_, *evidence_, *advice_;
   QToolButton *show_, *accept_, *more_;
 };
 
