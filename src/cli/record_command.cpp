@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/progress.h"
@@ -20,6 +21,7 @@
 #include "core/exit_codes.h"
 #include "core/knobs.h"
 #include "core/units.h"
+#include "report/findings_report.h"
 #include "report/report_text.h"
 #include "run/abort_recovery.h"
 #include "run/recording_output.h"
@@ -210,7 +212,9 @@ class RecordCommand final : public QObject {
     const analysis::LiveStore& store = run_.store();
     const std::string recording = run_.recordingLine();
     if (!recording.empty() && !store.steps().records.empty()) {
-      print('\n' + report::shortSummary(store, analysis::summarize(store), textWidth(stdout)));
+      const std::size_t width = textWidth(stdout);
+      print('\n' + report::briefFindings(analysis::findProblems(store), width) +
+            report::shortSummary(store, analysis::summarize(store), width));
     }
     if (!recording.empty()) print("Recording  " + recording + '\n');
     if (!failure_.empty()) {
