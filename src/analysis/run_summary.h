@@ -70,10 +70,10 @@ struct RunSummary {
   double stepsMs = 0;  ///< sum of the steps' durations
   StepHistogram histogram;
   /// Tokens of the steps over their host time, without the run's first step, which compiles and
-  /// allocates, and with the wait for the device that follows the last one: see rateLeavesOutFirst
+  /// allocates, and with the waits after steps for what they have queued: see rateLeavesOutFirst
   /// and rateHasDrain.
   double tokensPerS = 0;
-  bool rateHasDrain = false;  ///< the wait of drainAfterSteps() is part of the time
+  bool rateHasDrain = false;  ///< drainedNs() is part of the time
   bool rateLeavesOutFirst =
       false;  ///< false where the first step is the only one, or none of these
   std::optional<double> lossFirst, lossLast;

@@ -54,7 +54,7 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +
-         (s.rateHasDrain ? ", with the wait that follows the last" : "");
+         (s.rateHasDrain ? ", with the waits after steps for what they queued" : "");
 }
 
 std::string lossLine(const RunSummary& s) {

@@ -68,8 +68,7 @@ class TestWaitUse : public QObject {
     row("nonzero", ofOp("aten::nonzero", SyncKind::Nonzero), "masked_fill");
     row("cache", ofOp("torch.mps.empty_cache", SyncKind::Synchronize), "once an epoch");
     row("timer", ofOp("torch.mps.synchronize", SyncKind::Synchronize), "To measure times");
-    row("made on the CPU", ofOp("aten::copy_", SyncKind::CopyToDevice),
-        "make the tensor on the device");
+    row("made on the CPU", ofOp("aten::copy_", SyncKind::CopyToDevice), "the same in each step");
     row("made of numbers", waitAt("x = torch.tensor(row, device=device)", SyncKind::CopyToDevice),
         "a copy from the CPU each time");
     WaitCase sample = waitAt("return torch.tensor(row, device=device)", SyncKind::CopyToDevice);

@@ -111,7 +111,44 @@ class TestWholeSteps : public QObject {
     const auto evaluates = [&](test::OwnedBatch& batch) {
       batch.namedSpans.emplace_back(8 * kMillisecond, kMillisecond / 2, 8U, 1U, 1, std::uint8_t{0});
     };
-    QVERIFY(!drainAfterSteps(storeOf(evaluates, true)));
+    const LiveStore evaluated = storeOf(evaluates, true);
+    QVERIFY(!drainAfterSteps(evaluated));
+    // Then it has a ninth of the wait, as of the host's time before it.
+    QCOMPARE(drainedNs(evaluated, *drain), std::int64_t{17'777'778});
+    QCOMPARE(summarize(evaluated).tokensPerS, 7 * 1024 / 0.024777778);
+  }
+
+  /// Twice the host queues eight steps, and then an evaluation, whose read waits for all of it.
+  void waitsBetweenStepsBelongToTheStepsBefore() {
+    constexpr std::int64_t kMillisecond = 1'000'000;
+    test::OwnedBatch batch;
+    for (std::uint32_t step = 1; step <= 16; ++step) {
+      const std::int64_t begin = (step - 1 + (step > 8 ? 32 : 0)) * kMillisecond;
+      batch.steps.emplace_back(begin, kMillisecond, 1, 1, -1, step, 16U, 64U, 1024U, 0.0F,
+                               std::uint8_t{0}, std::uint8_t{0});
+    }
+    const auto addWait = [&](std::int64_t ms, std::int64_t forMs, std::uint32_t step) {
+      batch.syncPoints.emplace_back(ms * kMillisecond, forMs * kMillisecond, 4, step, kNoId, kNoId,
+                                    kNoId, 1, events::SyncKind::ScalarRead, events::Phase::None,
+                                    std::uint8_t{0});
+    };
+    for (const std::int64_t end : {8, 48}) {
+      batch.namedSpans.emplace_back(end * kMillisecond, 8 * kMillisecond, 8U, 1U, 1,
+                                    std::uint8_t{0});
+      addWait(end + 8, 20, 8);
+      addWait(end + 30, 1, 8);  // its own
+    }
+    LiveStore store;
+    store.apply(batch.view());
+    // The evaluation has half of the host's time.
+    QCOMPARE(drainedNs(store, {16 * kMillisecond, 36 * kMillisecond}), 10 * kMillisecond);
+    QCOMPARE(drainedNs(store, {38 * kMillisecond, 39 * kMillisecond}), std::int64_t{0});
+    QCOMPARE(drainedNsIn(store, {0, 100 * kMillisecond}), 20 * kMillisecond);
+    const RunSummary summary = summarize(store);
+    QVERIFY(summary.rateHasDrain);
+    QCOMPARE(summary.stepMsMean, (15.0 + 20) / 15);
+    // One that lies in a step is part of its time.
+    QCOMPARE(drainedNs(store, {7 * kMillisecond + 1, 8 * kMillisecond - 1}), std::int64_t{0});
   }
 
   void anInvertedRangeHasNone() {

@@ -117,6 +117,13 @@ class TestRecordingDamage : public QObject {
     QCOMPARE(bytesOf(path), before);
   }
 
+  /// SQLite finds nothing wrong with it.
+  void seesAChangedValue() {
+    const fs::path path = copy(bytes_);
+    QVERIFY(execute(path, "UPDATE steps SET duration_ms = duration_ms + 1 WHERE step = 1"));
+    QVERIFY2(damageOf(path).contains("\"steps\""), qPrintable(damageOf(path)));
+  }
+
   void seesOverwrittenPages_data() {
     QTest::addColumn<QByteArray>("table");
     for (const char* table : {"batches", "run", "steps", "markers", "fallbacks", "sync_points",

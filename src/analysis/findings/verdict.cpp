@@ -103,6 +103,8 @@ Verdict deviceVerdict(const LiveStore& store, const std::string& reason,
 
 /// A device that keeps up has less than this many steps' work to do when the host begins to wait.
 constexpr double kMostStepsLeft = 2;
+/// A device that is the slower one still has this part of the steps' time to do when they are over.
+constexpr double kLeastDrained = 0.5;
 /// Waits in more than this share of the steps, 0 to 1, leave no room for a backlog.
 constexpr double kRareWaits = 0.25;
 
@@ -183,14 +185,18 @@ Verdict verdictOn(const CheckedSteps& steps) {
   const TimeRange range = steps.firstToLast();
   double allNs = static_cast<double>(range.endNs - range.beginNs);
   if (allNs <= 0 || stepsNs <= 0) return {};
-  if (stepsNs < kLeastStepsShare * allNs) {
+  // Their work ends only in waits that follow them.
+  const auto drainsNs = static_cast<double>(drainedNsIn(steps.store, range));
+  const double hostNs = stepsNs;
+  if (stepsNs + drainsNs < kLeastStepsShare * allNs) {
     const TimeAccount whole = accountTime(steps.store, range);
     allNs = static_cast<double>(whole.nsOfRun());
-    if (stepsNs < kLeastStepsShare * allNs) {
+    if (stepsNs + drainsNs < kLeastStepsShare * allNs) {
       return {Bottleneck::kOutsideSteps,
               "Most of the time is not spent in steps: from the first to "
               "the last they take " +
-                  percentText(stepsNs / allNs) + ", " + largestOther(whole, allNs) + "."};
+                  percentText((stepsNs + drainsNs) / allNs) + ", " + largestOther(whole, allNs) +
+                  "."};
     }
   }
   const auto newest = steps.records.last(std::min(steps.records.size(), kMostSteps));
@@ -216,6 +222,11 @@ Verdict verdictOn(const CheckedSteps& steps) {
       return deviceVerdict(steps.store, "after the last step the host waits for " +
                                             formatDuration(drain->endNs - drain->beginNs) +
                                             " until what the steps have queued is done");
+    }
+    if (drainsNs > kLeastDrained * hostNs) {
+      return deviceVerdict(steps.store, "where the host waits after steps, for " +
+                                            formatDuration(std::llround(drainsNs)) +
+                                            " in all, until what they have queued is done");
     }
     if (waits > kHardlyWaits || !keepsUp(steps.store, newest, stepsNs)) {
       return {Bottleneck::kUnknown,

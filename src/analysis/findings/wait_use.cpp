@@ -168,8 +168,8 @@ constexpr std::array kRows = {
          "forward"}},
     Row{[](const WaitCase& wait) { return wait.kind == SyncKind::CopyToDevice; },
         {FindingKind::SyncPoint, "",
-         "make the tensor on the device (device=...), or move it there once, before the "
-         "training"}},
+         "what is the same in each step, compute and move to the device once, before the training; "
+         "else make it there (device=...)"}},
     // Tensors that go to the CPU.
     Row{[](const WaitCase& wait) {
           return copiesTensor(wait) && hasAny(wait.site.text, {"save(", "save_pretrained("});

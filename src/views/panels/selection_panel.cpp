@@ -360,9 +360,9 @@ SelectionPanel::Row SelectionPanel::rateRow() const {
   if (!s.rateHasDrain) return {tr("Throughput, mean"), numbers_.rate, {}, tip};
   if (!tip.isEmpty()) tip += QLatin1Char('\n');
   tip +=
-      tr("After the last step the host waited for the device: this time is counted too, since "
-         "the steps' work was done only then");
-  return {tr("Throughput, with last wait"), numbers_.rate, {}, tip};
+      tr("After some steps the host waited for what they had queued: this time is counted too, "
+         "since their work was done only then");
+  return {tr("Throughput, with waits"), numbers_.rate, {}, tip};
 }
 
 std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
