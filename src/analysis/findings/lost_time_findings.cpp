@@ -206,6 +206,11 @@ struct LostTime {
     Fix without;
     without.removed = ranges;
     without.leftOut = own;
+    // Those of several lines follow each other.
+    for (std::vector<TimeRange>* each : {&without.removed, &without.leftOut}) {
+      std::sort(each->begin(), each->end(),
+                [](const TimeRange& a, const TimeRange& b) { return a.beginNs < b.beginNs; });
+    }
     return without;
   }
 
