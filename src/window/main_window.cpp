@@ -73,7 +73,7 @@ std::int64_t firstEventNs(const analysis::LiveStore& store) {
   for (const analysis::SpanIndex* lane :
        {&store.steps().lane, &store.phaseLane(), &store.namedLane(), &store.syncLane(),
         &store.fallbackLane()}) {
-    if (lane->size() > 0) firstNs = std::min(firstNs, (*lane)[0].beginNs);
+    if (!lane->empty()) firstNs = std::min(firstNs, (*lane)[0].beginNs);
   }
   return firstNs == std::numeric_limits<std::int64_t>::max() ? 0 : firstNs;
 }

@@ -33,7 +33,9 @@ std::map<std::string, WaitedOps> waitedOps(const LiveStore& store) {
   for (const events::StepRecord& step : store.steps().records) {
     stepsNs += static_cast<double>(step.duration_ns());
   }
+  if (stepsNs <= 0) return {};
   std::map<std::string, WaitedOps> byLine;
+  std::map<CallSiteId, WaitedOps*> bySite;  // the nodes of a map stay where they are
   const events::SyncPoint* before = nullptr;
   const SpanIndex& lane = store.syncLane();
   for (std::size_t i = 0; i < lane.size(); ++i) {
@@ -41,11 +43,14 @@ std::map<std::string, WaitedOps> waitedOps(const LiveStore& store) {
     const events::SyncPoint* last = std::exchange(before, &wait);
     // Step 0 is what lies outside of the steps.
     if (wait.step() == 0 || !readsOwnValues(wait.kind())) continue;
-    const CallSiteParts site = store.callSiteParts(wait.call_site());
-    WaitedOps& ops = byLine[site.path + site.line];
-    ops.most += static_cast<double>(wait.duration_ns()) / stepsNs;
+    WaitedOps*& ops = bySite[wait.call_site()];
+    if (!ops) {
+      const CallSiteParts site = store.callSiteParts(wait.call_site());
+      ops = &byLine[site.path + site.line];
+    }
+    ops->most += static_cast<double>(wait.duration_ns()) / stepsNs;
     if (last && waitsForOneOp(store, *last, wait)) {
-      ops.least += static_cast<double>(endNsOf(wait) - endNsOf(*last)) / stepsNs;
+      ops->least += static_cast<double>(endNsOf(wait) - endNsOf(*last)) / stepsNs;
     }
   }
   std::erase_if(byLine, [](const auto& each) { return each.second.least <= 0; });
