@@ -94,6 +94,7 @@ class TestTimeAxis : public QObject {
     axis.fit();
     QCOMPARE(axis.visible().beginNs, 0);
     axis.fit(70 * kSecond);  // an event that is not complete yet
+    QCOMPARE(axis.visible().beginNs, 60 * kSecond);
     QVERIFY(axis.visible().endNs > 60 * kSecond);
   }
 

@@ -328,6 +328,7 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
   }
   painter.fillRect(QRectF(rect.left(), floor, rect.width(), 1), theme.strongLine);
   for (const double ms : {keyTimeMs(), numbers_.summary.stepMsP95}) {
+    if (ms < low || ms > high) continue;  // the mean has waits after steps as well
     const double x = std::round(rect.left() + (ms - low) / (high - low) * (rect.width() - 1));
     painter.fillRect(QRectF(x, rect.top(), 1, tall), theme.text1);
   }

@@ -111,7 +111,8 @@ void TimeAxis::fit(std::int64_t fromNs) {
   if (extent_.endNs == extent_.beginNs) {
     return show({extent_.beginNs, extent_.beginNs + kDefaultNs});
   }
-  const std::int64_t room = std::max<std::int64_t>(extent_.endNs - fromNs, 0) / kRoomShare;
+  fromNs = std::min(fromNs, extent_.endNs);
+  const std::int64_t room = (extent_.endNs - fromNs) / kRoomShare;
   const std::int64_t begin = std::max(fromNs - room, extent_.beginNs);
   const std::int64_t length = std::max(extent_.endNs - begin, kShortestNs);
   const auto ahead = static_cast<std::int64_t>(static_cast<double>(length) * kAheadShare / 2);

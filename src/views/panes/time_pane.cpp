@@ -175,10 +175,15 @@ void TimePane::drawStale() {
 }
 
 std::int64_t TimePane::readoutTime() const {
-  // After the last step of an ended run its tensors are freed.
-  const std::int64_t newestNs = store_->end() && !store_->steps().records.empty()
-                                    ? endNsOf(store_->steps().records.back())
-                                    : axis_->extent().endNs;
+  std::int64_t newestNs = axis_->extent().endNs;
+  if (store_->end() && !store_->steps().records.empty()) {
+    // At the end of a run its tensors are freed. An evaluation after the last step is part of it.
+    const std::int64_t lastNs = endNsOf(store_->steps().records.back());
+    const auto endsBy = [lastNs](const analysis::SpanIndex& lane) {
+      return lane.firstFrom(lastNs) == lane.size();
+    };
+    if (endsBy(store_->phaseLane()) && endsBy(store_->namedLane())) newestNs = lastNs;
+  }
   return std::min(axis_->cursor().value_or(newestNs), axis_->extent().endNs);
 }
 
