@@ -5,6 +5,7 @@
 
 #include "analysis/findings/finding_rules.h"
 #include "analysis/findings/wait_use.h"
+#include "analysis/whole_steps.h"
 #include "core/names.h"
 #include "core/units.h"
 
@@ -58,11 +59,19 @@ LoaderStarts loaderStartsIn(const LiveStore& store, const TimeRange& range) {
 bool movesSamples(const LiveStore& store) {
   const std::vector<events::StepRecord>& steps = store.steps().records;
   if (steps.empty()) return false;
-  const CopiedLine moved = mostCopied(
-      store, events::SyncKind::CopyToDevice,
-      [](const events::SyncPoint& each) { return each.phase() == events::Phase::BatchAssembly; });
-  return areSamples(static_cast<double>(moved.count) / static_cast<double>(steps.size()),
-                    steps.back().batch_size());
+  std::map<CallSiteId, std::uint64_t> bySite;
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    const bool isMove = each.kind() == events::SyncKind::CopyToDevice;
+    if (isMove && each.phase() == events::Phase::BatchAssembly) ++bySite[each.call_site()];
+  }
+  std::map<std::string, double> byLine;
+  for (const auto& [site, moves] : bySite) {
+    byLine[store.callSiteParts(site).line] += static_cast<double>(moves);
+  }
+  const std::uint32_t batch = steps[newestOfSettledBatch(steps)].batch_size();
+  return std::any_of(byLine.begin(), byLine.end(), [&](const auto& line) {
+    return areSamples(line.second / static_cast<double>(steps.size()), batch);
+  });
 }
 
 }  // namespace
