@@ -102,6 +102,27 @@ class TestGainEstimate : public QObject {
     QVERIFY2(std::abs(gain.estimate - 7) < kRestarts, text(gain, 7));
   }
 
+  /// The host waits for an event while the device has nothing to do.
+  void aWaitThatEmptiesNoQueueIsGainedWhereTheDeviceIsIdle() {
+    ModelStep step = evenStep(1000);
+    step.readsLoss = true;
+    step.logNs = 7 * kMs;
+    OwnedBatch batch = runOf(step, 40).batch();
+    Fix fix;
+    for (std::size_t i = 0, count = batch.syncPoints.size(); i < count; ++i) {
+      const events::SyncPoint read = batch.syncPoints[i];
+      if (read.kind() != events::SyncKind::ScalarRead) continue;
+      const std::int64_t begin = read.begin_ns() + read.duration_ns();
+      fix.removed.push_back({begin, begin + step.logNs});
+      batch.syncPoints.emplace_back(begin, step.logNs, 0, read.step(), kNoId, kNoId, kNoId,
+                                    kTrainingThread, events::SyncKind::EventWait, read.phase(),
+                                    std::uint8_t{0});
+    }
+    QVERIFY(!fix.removed.empty());
+    const Gain gain = gainOf(batch, fix);
+    QVERIFY2(std::abs(gain.estimate - 7) < kRestarts, text(gain, 7));
+  }
+
   /// A fallback's own time is gained, up to what the op would take on the device.
   void aFallbackGainsItsOwnTime() {
     ModelStep step = evenStep(1000);
