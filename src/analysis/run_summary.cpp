@@ -146,10 +146,8 @@ struct EventSums {
   std::array<double, 7> phaseMs{};  ///< within steps, as all that is in ms
   double fallbackMs = 0, unplannedSyncMs = 0, plannedSyncMs = 0, outsideWaitMs = 0;
   OpTotals syncPoints, fallbacks;
-  std::int64_t drainedNs = 0;  ///< of waits between steps: see drainedNs()
 
   void add(const EventSums& other) {
-    drainedNs += other.drainedNs;
     for (std::size_t i = 0; i < phaseMs.size(); ++i) phaseMs[i] += other.phaseMs[i];
     fallbackMs += other.fallbackMs;
     unplannedSyncMs += other.unplannedSyncMs;
@@ -278,11 +276,6 @@ struct Counts {
       return;
     }
     const events::StepRecord* step = stepContaining(store, part.beginNs);
-    const bool waits = part.part == PartKind::kUnplannedSync || part.part == PartKind::kPlannedSync;
-    const bool isInRange = part.beginNs >= steps.beginNs && part.beginNs < steps.endNs;
-    if (!step && waits && isInRange) {
-      sums.drainedNs += drainedNs(store, {part.beginNs, part.beginNs + part.ns});
-    }
     if (!step || step->begin_ns() < steps.beginNs || endOf(*step) > steps.endNs) return;
     const std::int64_t ns = std::min(part.ns, endOf(*step) - part.beginNs);
     if (part.total) part.total->inStepsNs += ns;
@@ -292,6 +285,7 @@ struct Counts {
     }
     const double ms = toMs(ns);
     const auto phase = static_cast<std::size_t>(part.phase);
+    const bool waits = part.part == PartKind::kUnplannedSync || part.part == PartKind::kPlannedSync;
     if (waits && part.phase == events::Phase::None) sums.outsideWaitMs += ms;
     switch (part.part) {
       case PartKind::kPhase:
@@ -375,16 +369,9 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   done.rateLeavesOutFirst = firstNs > 0 && stepsNs > firstNs;
   std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
   // What the steps have queued is done when the host has waited for it.
-  const auto& records = store.steps().records;
-  std::int64_t drainedNs = sums.drainedNs;
-  if (!records.empty() && summary.lastStep == records.back().step()) {
-    const SpanIndex& waits = store.syncLane();
-    const std::size_t last = waits.firstFrom(endOf(records.back()));
-    const bool isIn = last < waits.size() && waits[last].endNs <= range.endNs;
-    if (isIn) drainedNs += analysis::drainedNs(store, {waits[last].beginNs, waits[last].endNs});
-  }
-  done.rateHasDrain = drainedNs > 0;
-  ratedNs += drainedNs;
+  const std::int64_t drained = drainedNs(store, wholeStepsIn(store, range), range.endNs);
+  done.rateHasDrain = drained > 0;
+  ratedNs += drained;
   const std::uint64_t rated = done.rateLeavesOutFirst ? tokens - firstTokens : tokens;
   if (ratedNs > 0) {
     done.tokensPerS = static_cast<double>(rated) / (static_cast<double>(ratedNs) / kNsPerS);

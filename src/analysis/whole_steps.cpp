@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
+#include <limits>
+
+#include "analysis/device/device_work.h"
 
 namespace highwater::analysis {
 
@@ -50,35 +52,55 @@ std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {
   return wait;
 }
 
-std::int64_t drainedNs(const LiveStore& store, const TimeRange& wait) {
+namespace {
+
+/// Between two steps that follow each other the host does next to nothing.
+constexpr std::int64_t kLeastGapNs = 50'000;
+
+/// Which part of the first wait after the step of `row` is for the steps of `rows`, in ns.
+std::int64_t drainedAfter(const LiveStore& store, std::size_t row, const StepRows& rows,
+                          const TimeRange& wait) {
   const auto& records = store.steps().records;
-  const auto after = std::partition_point(
-      records.begin(), records.end(),
-      [&](const events::StepRecord& step) { return step.begin_ns() <= wait.beginNs; });
-  if (after == records.begin() || endNsOf(*std::prev(after)) > wait.beginNs) return 0;
   std::int64_t sinceNs = 0;
   for (const SpanIndex* lane : {&store.syncLane(), &store.fallbackLane()}) {
     const std::size_t next = lane->firstFrom(wait.beginNs);
     if (next > 0) sinceNs = std::max(sinceNs, (*lane)[next - 1].endNs);
   }
-  const auto first = std::partition_point(
-      records.begin(), after,
-      [&](const events::StepRecord& step) { return step.begin_ns() < sinceNs; });
-  if (after - first < std::ptrdiff_t{kLeastDrainedSteps}) return 0;
-  const std::int64_t waitNs = wait.endNs - wait.beginNs;
-  const std::int64_t endNs = endNsOf(*std::prev(after));
-  if (!worksBetween(store, endNs, wait.beginNs)) return waitNs;
-  const auto stepsNs = static_cast<double>(endNs - first->begin_ns());
-  const auto hostNs = static_cast<double>(wait.beginNs - first->begin_ns());
-  return std::llround(static_cast<double>(waitNs) * stepsNs / hostNs);
+  const auto first = static_cast<std::size_t>(
+      std::partition_point(
+          records.begin(), records.begin() + static_cast<std::ptrdiff_t>(row),
+          [&](const events::StepRecord& step) { return step.begin_ns() < sinceNs; }) -
+      records.begin());
+  const std::size_t steps = row + 1 - first;
+  if (steps < kLeastDrainedSteps) return 0;
+  double share = 1;
+  if (worksBetween(store, endNsOf(records[row]), wait.beginNs)) {
+    share = stepsShareBesideEvaluation(store, steps);
+  }
+  const std::size_t counted = row + 1 - std::max(first, rows.first);
+  share *= static_cast<double>(counted) / static_cast<double>(steps);
+  return std::llround(static_cast<double>(wait.endNs - wait.beginNs) * share);
 }
 
-std::int64_t drainedNsIn(const LiveStore& store, const TimeRange& range) {
+}  // namespace
+
+std::int64_t drainedNs(const LiveStore& store, const StepRows& steps, std::int64_t endNs) {
+  const auto& records = store.steps().records;
   const SpanIndex& waits = store.syncLane();
   std::int64_t ns = 0;
-  for (std::size_t i = waits.firstFrom(range.beginNs);
-       i < waits.size() && waits[i].beginNs < range.endNs; ++i) {
-    ns += drainedNs(store, {waits[i].beginNs, waits[i].endNs});
+  for (std::size_t row = steps.first; row < steps.last; ++row) {
+    const std::int64_t fromNs = endNsOf(records[row]);
+    const bool isNewest = row + 1 == records.size();
+    // While the run goes on, that wait may be one of the step that is open.
+    if (isNewest && !store.end()) continue;
+    const std::int64_t untilNs =
+        isNewest ? std::numeric_limits<std::int64_t>::max() : records[row + 1].begin_ns();
+    if (untilNs - fromNs < kLeastGapNs) continue;
+    const std::size_t first = waits.firstFrom(fromNs);
+    if (first == waits.size() || waits[first].beginNs >= untilNs) continue;
+    const TimeRange wait{waits[first].beginNs, waits[first].endNs};
+    if (row + 1 == steps.last && wait.endNs > endNs) continue;
+    ns += drainedAfter(store, row, steps, wait);
   }
   return ns;
 }

@@ -37,13 +37,14 @@ inline constexpr std::uint32_t kLeastDrainedSteps = 4;
 /// where there is none. Until its end the device was behind the host.
 [[nodiscard]] std::optional<TimeRange> drainAfterSteps(const LiveStore& store);
 
-/// How much of a wait, in ns, is for what steps have queued: of one outside of steps, where
-/// kLeastDrainedSteps or more were queued since the last wait; 0 of others. An evaluation or
-/// another phase that comes before the wait has queued work as well, and has as much of the wait as
-/// of the host's time.
-[[nodiscard]] std::int64_t drainedNs(const LiveStore& store, const TimeRange& wait);
-/// The sum of that for all waits that begin in a range.
-[[nodiscard]] std::int64_t drainedNsIn(const LiveStore& store, const TimeRange& range);
+/// The time, in ns, for which the host waits after these steps for what they have queued: in the
+/// first wait between two steps, or after the last of them if it ends by `endNs`, where
+/// kLeastDrainedSteps or more were queued since the last wait. Of an evaluation before the wait,
+/// which has queued work as well, the share of the wait is estimated from sizes; where those are
+/// not known, and where other work comes before it, the wait does not count. Of steps that are only
+/// in part these, as much counts.
+[[nodiscard]] std::int64_t drainedNs(const LiveStore& store, const StepRows& steps,
+                                     std::int64_t endNs);
 
 /// Returns the index of the newest of the last 64 steps that has the batch size of the step before
 /// it, or of the last step. The last batch of an epoch is often shorter, which is no change of a

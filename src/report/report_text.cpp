@@ -47,10 +47,8 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   const std::string line =
       std::to_string(s.steps) +
       (iterates ? " iterations (calls of the model; nothing trained)" : "") + ", " +
-      (s.meanTells()
-           ? "mean " + formatMs(s.stepMsMean) + " (" + p50 + ": most only queue their work)"
-           : p50) +
-      ", p95 " + formatMs(s.stepMsP95);
+      (s.meanTells() ? "mean " + formatMs(s.stepMsMean) + " (" + p50 + ")" : p50) + ", p95 " +
+      formatMs(s.stepMsP95);
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +

@@ -16,6 +16,8 @@ namespace {
 /// A place is named from this share of the work, 0 to 1, and a second one beside it from this share
 /// of the first: the middle of its bounds counts. From how much of it on an op is most of a place.
 constexpr double kLargeShare = 0.2, kNearlyAsLarge = 0.6, kMostOfIt = 0.5;
+/// The probe counts no more ops of an evaluation (CensusOps).
+constexpr std::uint64_t kMostEvaluationOps = 5000;
 /// So many ops of a line are told: it may be a loop.
 constexpr std::uint32_t kManyCalls = 200;
 /// The longest text of shapes in a sentence, in bytes.
@@ -170,11 +172,14 @@ double batchOf(const LiveStore& store, std::uint32_t step) {
   return static_cast<double>(record.batch_size()) * std::max(record.sequence_length(), 1U);
 }
 
-/// Gives places the bounds that were measured, where those are above what their sizes allow. As the
-/// device works in no more than all of the steps' time, a share of that is at least one of its
-/// work.
+/// A device that is told to be the bottleneck is busy for this share of the time, 0 to 1, or more.
+constexpr double kLeastBusyShare = 0.7;
+
+/// Raises the bounds of places to what was measured, where that is above what their sizes allow.
+/// The lower one holds for any device, as it works in no more than all of the time; the upper one
+/// for one that is the bottleneck.
 void useMeasured(const LiveStore& store, DeviceWork& result) {
-  double least = 0, most = 0;
+  double least = 0;
   std::vector<bool> measured(result.places.size());
   const std::map<std::string, WaitedOps> own = waitedOps(store);
   for (std::size_t i = 0; i < result.places.size() && !own.empty(); ++i) {
@@ -182,18 +187,17 @@ void useMeasured(const LiveStore& store, DeviceWork& result) {
     const auto found = own.find(place.site.path + place.site.line);
     if (found == own.end() || found->second.least <= place.high) continue;
     place.low = found->second.least;
-    place.high = std::max(found->second.most, place.low);
+    place.high = std::min(place.high + found->second.most / kLeastBusyShare, 1.0);
     measured[i] = result.measured = true;
     least += place.low;
-    most += place.high;
   }
   if (!result.measured) return;
   for (std::size_t i = 0; i < result.places.size(); ++i) {
     if (measured[i]) continue;
     DeviceWorkPlace& place = result.places[i];
     place.high = std::min(place.high, std::max(1 - least, 0.0));
-    place.low = std::min(place.low * std::max(1 - most, 0.0), place.high);
-    place.opLow *= std::max(1 - most, 0.0);
+    place.low = std::min(place.low, place.high);
+    place.opLow = std::min(place.opLow, place.high);
   }
 }
 
@@ -279,6 +283,23 @@ DeviceWorkShare deviceWorkShare(const LiveStore& store, std::string_view path) {
 DeviceWorkShare backwardWorkShare(const LiveStore& store) {
   return shareOfWork(
       store, [](const events::OpWork& each) { return each.phase() == events::Phase::Backward; });
+}
+
+double stepsShareBesideEvaluation(const LiveStore& store, std::size_t steps) {
+  if (store.opWork().empty() || store.evaluationWork().empty()) return 0;
+  std::uint64_t calls = 0;
+  for (const events::OpWork& each : store.evaluationWork()) calls += each.calls();
+  if (calls >= kMostEvaluationOps) return 0;
+  Times all{}, ofSteps{};
+  for (const events::OpWork& each : store.opWork()) {
+    add(ofSteps, timesOf(each, shortOp(store.name(each.op())), ratesOf(store)));
+  }
+  for (double& each : ofSteps) each *= static_cast<double>(steps);
+  add(all, ofSteps);
+  for (const events::OpWork& each : store.evaluationWork()) {
+    add(all, timesOf(each, shortOp(store.name(each.op())), ratesOf(store)));
+  }
+  return shareOf(ofSteps, all).low;
 }
 
 RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {

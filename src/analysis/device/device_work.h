@@ -84,6 +84,10 @@ inline constexpr double kMostLargerBatch = 1.1;
 /// Estimates the share of all that runs in backward, and in torch.autograd.grad().
 [[nodiscard]] DeviceWorkShare backwardWorkShare(const LiveStore& store);
 
+/// The share of `steps` steps' work in theirs and that of the evaluation that follows them, 0 to 1:
+/// the lower bound. 0 where one of the two was not counted, or not to its end.
+[[nodiscard]] double stepsShareBesideEvaluation(const LiveStore& store, std::size_t steps);
+
 /// Weights that a parametrization computes from the same parameters more than once in a step, as
 /// where a recurrent cell with weight_norm is called for each time step. The share is that of all
 /// times but the first.

@@ -29,11 +29,10 @@ bool waitsForOneOp(const LiveStore& store, const events::SyncPoint& before,
 }
 
 std::map<std::string, WaitedOps> waitedOps(const LiveStore& store) {
-  double stepsNs = 0;
-  for (const events::StepRecord& step : store.steps().records) {
-    stepsNs += static_cast<double>(step.duration_ns());
-  }
-  if (stepsNs <= 0) return {};
+  const auto& steps = store.steps().records;
+  if (steps.empty()) return {};
+  const auto allNs = static_cast<double>(endNsOf(steps.back()) - steps.front().begin_ns());
+  if (allNs <= 0) return {};
   std::map<std::string, WaitedOps> byLine;
   std::map<CallSiteId, WaitedOps*> bySite;  // the nodes of a map stay where they are
   const events::SyncPoint* before = nullptr;
@@ -48,9 +47,9 @@ std::map<std::string, WaitedOps> waitedOps(const LiveStore& store) {
       const CallSiteParts site = store.callSiteParts(wait.call_site());
       ops = &byLine[site.path + site.line];
     }
-    ops->most += static_cast<double>(wait.duration_ns()) / stepsNs;
+    ops->most += static_cast<double>(wait.duration_ns()) / allNs;
     if (last && waitsForOneOp(store, *last, wait)) {
-      ops->least += static_cast<double>(endNsOf(wait) - endNsOf(*last)) / stepsNs;
+      ops->least += static_cast<double>(endNsOf(wait) - endNsOf(*last)) / allNs;
     }
   }
   std::erase_if(byLine, [](const auto& each) { return each.second.least <= 0; });

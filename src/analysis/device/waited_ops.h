@@ -18,7 +18,7 @@ namespace highwater::analysis {
 [[nodiscard]] bool waitsForOneOp(const LiveStore& store, const events::SyncPoint& before,
                                  const events::SyncPoint& wait);
 
-/// What the ops of a line take, as shares of the time of all steps, 0 to 1.
+/// What the ops of a line take, as shares of the time from the first step to the last, 0 to 1.
 struct WaitedOps {
   double least = 0;  ///< where the device works on one of them alone
   double most = 0;   ///< all waits for them

@@ -250,7 +250,7 @@ struct LostTime {
         (bytes >= kMiB && !readsOwnValues(kind) ? ", " + formatBytes(bytes) + " moved" : "");
     std::int64_t ownNs = 0;
     for (const TimeRange& each : own) ownNs += each.endNs - each.beginNs;
-    if (kLeastOwnPart * ownNs >= totalNs) {
+    if (ownNs > 0 && kLeastOwnPart * ownNs >= totalNs) {
       finding.evidence += "; " + costText(checked.perStepMs(ownNs)) +
                           " of it the device works on that op alone, which another form may save";
     }

@@ -65,8 +65,9 @@ std::string rangeText(double low, double high) {
                     : std::to_string(from) + " to " + std::to_string(to) + " %";
 }
 
-/// The region that takes the most time of `allNs`, but for steps, pauses and Highwater's own work.
-std::string largestOther(const TimeAccount& account, double allNs) {
+/// The region that takes the most time of `allNs`, but for steps, pauses and Highwater's own work,
+/// without the waits in it for what steps have queued.
+std::string largestOther(const TimeAccount& account, double allNs, double drainsNs) {
   Region largest = Region::BetweenSteps;
   for (std::size_t i = 0; i < kRegions; ++i) {
     const auto each = static_cast<Region>(i);
@@ -74,7 +75,7 @@ std::string largestOther(const TimeAccount& account, double allNs) {
     if (counts && account.nsIn(each) > account.nsIn(largest)) largest = each;
   }
   return std::string(regionName(largest)) + ' ' +
-         percentText(static_cast<double>(account.nsIn(largest)) / allNs);
+         percentText(std::max(static_cast<double>(account.nsIn(largest)) - drainsNs, 0.0) / allNs);
 }
 
 /// "; the host's longest work is forward, 62 %", of what it does itself.
@@ -186,7 +187,9 @@ Verdict verdictOn(const CheckedSteps& steps) {
   double allNs = static_cast<double>(range.endNs - range.beginNs);
   if (allNs <= 0 || stepsNs <= 0) return {};
   // Their work ends only in waits that follow them.
-  const auto drainsNs = static_cast<double>(drainedNsIn(steps.store, range));
+  const StepRows rows{steps.firstRow, steps.firstRow + steps.records.size()};
+  const std::int64_t untilNs = steps.ofRange ? range.endNs : wholeRun(steps.store).endNs;
+  const auto drainsNs = static_cast<double>(drainedNs(steps.store, rows, untilNs));
   const double hostNs = stepsNs;
   if (stepsNs + drainsNs < kLeastStepsShare * allNs) {
     const TimeAccount whole = accountTime(steps.store, range);
@@ -195,8 +198,8 @@ Verdict verdictOn(const CheckedSteps& steps) {
       return {Bottleneck::kOutsideSteps,
               "Most of the time is not spent in steps: from the first to "
               "the last they take " +
-                  percentText((stepsNs + drainsNs) / allNs) + ", " + largestOther(whole, allNs) +
-                  "."};
+                  percentText((stepsNs + drainsNs) / allNs) + ", " +
+                  largestOther(whole, allNs, drainsNs) + "."};
     }
   }
   const auto newest = steps.records.last(std::min(steps.records.size(), kMostSteps));
