@@ -179,7 +179,7 @@ constexpr double kLeastBusyShare = 0.7;
 /// The lower one holds for any device, as it works in no more than all of the time; the upper one
 /// for one that is the bottleneck.
 void useMeasured(const LiveStore& store, DeviceWork& result) {
-  double least = 0;
+  double least = 0, most = 0;
   std::vector<bool> measured(result.places.size());
   const std::map<std::string, WaitedOps> own = waitedOps(store);
   for (std::size_t i = 0; i < result.places.size() && !own.empty(); ++i) {
@@ -190,14 +190,15 @@ void useMeasured(const LiveStore& store, DeviceWork& result) {
     place.high = std::min(place.high + found->second.most / kLeastBusyShare, 1.0);
     measured[i] = result.measured = true;
     least += place.low;
+    most += place.high;
   }
   if (!result.measured) return;
   for (std::size_t i = 0; i < result.places.size(); ++i) {
     if (measured[i]) continue;
     DeviceWorkPlace& place = result.places[i];
     place.high = std::min(place.high, std::max(1 - least, 0.0));
-    place.low = std::min(place.low, place.high);
-    place.opLow = std::min(place.opLow, place.high);
+    place.low = std::min(place.low * std::max(1 - most, 0.0), place.high);
+    place.opLow *= std::max(1 - most, 0.0);
   }
 }
 
