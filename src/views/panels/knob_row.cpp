@@ -182,9 +182,8 @@ void KnobRow::keyPressEvent(QKeyEvent* event) {
   }
 }
 
-void KnobRow::changeEvent(QEvent* event) {
-  QWidget::changeEvent(event);
-  if (event->type() == QEvent::EnabledChange && slider_) slider_->setVisible(isEnabled());
+void KnobRow::setLive(bool live) {
+  if (slider_) slider_->setVisible(live);
 }
 
 void KnobRow::showChosen() {

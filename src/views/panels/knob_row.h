@@ -18,7 +18,7 @@ class StopSlider;
 /// One knob of the user's script: its name and the line that declares it, a field or a list, a
 /// slider where it is a number with bounds, and what to know before it is turned. A change is
 /// requested when the slider is released, a value is entered or a choice is made. What the wheel
-/// turns is only chosen, until Enter or Apply. Disabled, of a run that has ended, it has no slider.
+/// turns is only chosen, until Enter or Apply.
 class KnobRow final : public QWidget {
   Q_OBJECT
 
@@ -26,6 +26,8 @@ class KnobRow final : public QWidget {
   explicit KnobRow(const ScriptKnob& knob, QWidget* parent = nullptr);
 
   [[nodiscard]] const ScriptKnob& knob() const { return knob_; }
+  /// Whether the script runs: the knob of one that has ended has no slider.
+  void setLive(bool live);
   /// Shows the value that the script uses now, unless the user is changing it.
   void showKnob(const ScriptKnob& knob);
   /// Shows whether the script has accepted the last change. After a refusal the value returns to
@@ -38,7 +40,6 @@ class KnobRow final : public QWidget {
 
  protected:
   void keyPressEvent(QKeyEvent* event) override;
-  void changeEvent(QEvent* event) override;
 
  private:
   void makeList();

@@ -87,6 +87,7 @@ void ScriptControls::addFact(const QString& name, QLabel** value, bool isGuess) 
 void ScriptControls::addKnob(const ScriptKnob& knob) {
   auto* row = new KnobRow(knob, this);
   row->setEnabled(changeable_);
+  row->setLive(live_);
   connect(row, &KnobRow::changeRequested, this, [this, name = knob.name](double value) {
     emit changeRequested({name, value});
   });
@@ -107,7 +108,7 @@ void ScriptControls::refresh() {
   const bool declares = std::any_of(
       knobs.begin(), knobs.end(), [](const ScriptKnob& each) { return !each.declaredAt.empty(); });
   declaredTitle_->setVisible(declares);
-  empty_->setVisible(!declares && changeable_);
+  empty_->setVisible(!declares && live_);
   foundTitle_->setVisible(static_cast<std::size_t>(found_->count()) > 0);
   refreshFacts();
 }
@@ -138,9 +139,13 @@ void ScriptControls::showAnswer(const std::string& name, bool accepted, const QS
   }
 }
 
-void ScriptControls::setChangeable(bool changeable) {
+void ScriptControls::setChangeable(bool changeable, bool live) {
   changeable_ = changeable;
-  for (KnobRow* row : rows_) row->setEnabled(changeable);
+  live_ = live;
+  for (KnobRow* row : rows_) {
+    row->setEnabled(changeable);
+    row->setLive(live);
+  }
   refresh();
 }
 

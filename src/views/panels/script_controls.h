@@ -27,8 +27,9 @@ class ScriptControls final : public QWidget {
   void refresh();
   /// Shows the script's answer to the last requested change of the knob `name`.
   void showAnswer(const std::string& name, bool accepted, const QString& message);
-  /// Enables or disables the knobs. Disabled is for a recording or an ended run.
-  void setChangeable(bool changeable);
+  /// Enables or disables the knobs. Those of a run that is not live, as of a recording, have no
+  /// sliders, and nothing tells how to declare one.
+  void setChangeable(bool changeable, bool live);
 
  signals:
   /// The user wants another value of a knob.
@@ -44,7 +45,7 @@ class ScriptControls final : public QWidget {
   QVBoxLayout *declared_, *found_, *facts_;
   std::vector<KnobRow*> rows_;
   QLabel *size_ = nullptr, *model_ = nullptr, *optimizer_ = nullptr, *dtype_ = nullptr;
-  bool changeable_ = false;
+  bool changeable_ = false, live_ = false;
 };
 
 }  // namespace highwater::views
