@@ -544,7 +544,7 @@ std::string loopAdvice(const CheckedSteps& steps, events::Phase phase, const Los
     return "keep what only Python asks for, such as a flag or a counter, as a bool or a number of "
            "Python's, not as a tensor on the device; decide about values on the device, with "
            "torch.where or a mask; or copy the whole tensor to the CPU once, before the loop, and "
-           "go through it there";
+           "go through it there. What only Python walks through, such as a tree, keep on the CPU";
   }
   return "copy the whole tensor to the CPU once, before the loop, and go through it there; keep "
          "numbers that only Python uses on the CPU from the start; or write the loop as ops of a "
