@@ -178,11 +178,10 @@ std::int64_t TimePane::readoutTime() const {
   std::int64_t newestNs = axis_->extent().endNs;
   if (store_->end() && !store_->steps().records.empty()) {
     // At the end of a run its tensors are freed. An evaluation after the last step is part of it.
-    const std::int64_t lastNs = endNsOf(store_->steps().records.back());
-    const auto endsBy = [lastNs](const analysis::SpanIndex& lane) {
-      return lane.firstFrom(lastNs) == lane.size();
-    };
-    if (endsBy(store_->phaseLane()) && endsBy(store_->namedLane())) newestNs = lastNs;
+    newestNs = endNsOf(store_->steps().records.back());
+    for (const analysis::SpanIndex* lane : {&store_->phaseLane(), &store_->namedLane()}) {
+      if (!lane->empty()) newestNs = std::max(newestNs, (*lane)[lane->size() - 1].endNs);
+    }
   }
   return std::min(axis_->cursor().value_or(newestNs), axis_->extent().endNs);
 }
