@@ -251,7 +251,7 @@ struct LostTime {
     std::int64_t ownNs = 0;
     for (const TimeRange& each : own) ownNs += each.endNs - each.beginNs;
     if (ownNs > 0 && kLeastOwnPart * ownNs >= totalNs) {
-      finding.evidence += "; " + costText(checked.perStepMs(ownNs)) +
+      finding.evidence += "; for " + costText(checked.perStepMs(ownNs)) +
                           " of it the device works on that op alone, which another form may save";
     }
   }
@@ -598,7 +598,7 @@ void addLoop(const CheckedSteps& steps, const TimeAccount& account, events::Phas
   finding.title =
       std::string(phase == events::Phase::OptimizerStep
                       ? "Reads in a loop in the optimizer's step: "
-                  : checks ? "Reads in a loop: torch.distributions checks its arguments, "
+                  : checks ? "Reads in a loop, as torch.distributions checks its arguments: "
                            : "Reads in a loop: ") +
       std::to_string(aStep) +
       " times a step the host waits for a value; from the first to "
