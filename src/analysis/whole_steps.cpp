@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "analysis/device/device_work.h"
@@ -35,6 +36,33 @@ bool worksBetween(const LiveStore& store, std::int64_t beginNs, std::int64_t end
   return beginsIn(store.phaseLane()) || beginsIn(store.namedLane());
 }
 
+/// Between two steps that follow each other the host does next to nothing.
+constexpr std::int64_t kLeastGapNs = 50'000;
+
+/// Which part of the first wait after the step of `row` is for the steps of `rows`, in ns.
+/// `evaluation` tells mostStepsLikeEvaluation().
+std::int64_t drainedAfter(const LiveStore& store, std::size_t row, const StepRows& rows,
+                          const TimeRange& wait, const std::function<double()>& evaluation) {
+  const auto& records = store.steps().records;
+  std::int64_t sinceNs = 0;
+  for (const SpanIndex* lane : {&store.syncLane(), &store.fallbackLane()}) {
+    const std::size_t next = lane->firstFrom(wait.beginNs);
+    if (next > 0) sinceNs = std::max(sinceNs, (*lane)[next - 1].endNs);
+  }
+  const auto first = static_cast<std::size_t>(
+      std::partition_point(
+          records.begin(), records.begin() + static_cast<std::ptrdiff_t>(row),
+          [&](const events::StepRecord& step) { return step.begin_ns() < sinceNs; }) -
+      records.begin());
+  const std::size_t steps = row + 1 - first;
+  if (steps < kLeastDrainedSteps) return 0;
+  const bool isAfterWork = worksBetween(store, endNsOf(records[row]), wait.beginNs);
+  const double all = static_cast<double>(steps) + (isAfterWork ? evaluation() : 0);
+  const std::size_t counted = row + 1 - std::max(first, rows.first);
+  const double share = static_cast<double>(counted) / all;
+  return std::llround(static_cast<double>(wait.endNs - wait.beginNs) * share);
+}
+
 }  // namespace
 
 std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {
@@ -52,41 +80,14 @@ std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {
   return wait;
 }
 
-namespace {
-
-/// Between two steps that follow each other the host does next to nothing.
-constexpr std::int64_t kLeastGapNs = 50'000;
-
-/// Which part of the first wait after the step of `row` is for the steps of `rows`, in ns.
-std::int64_t drainedAfter(const LiveStore& store, std::size_t row, const StepRows& rows,
-                          const TimeRange& wait) {
-  const auto& records = store.steps().records;
-  std::int64_t sinceNs = 0;
-  for (const SpanIndex* lane : {&store.syncLane(), &store.fallbackLane()}) {
-    const std::size_t next = lane->firstFrom(wait.beginNs);
-    if (next > 0) sinceNs = std::max(sinceNs, (*lane)[next - 1].endNs);
-  }
-  const auto first = static_cast<std::size_t>(
-      std::partition_point(
-          records.begin(), records.begin() + static_cast<std::ptrdiff_t>(row),
-          [&](const events::StepRecord& step) { return step.begin_ns() < sinceNs; }) -
-      records.begin());
-  const std::size_t steps = row + 1 - first;
-  if (steps < kLeastDrainedSteps) return 0;
-  double share = 1;
-  if (worksBetween(store, endNsOf(records[row]), wait.beginNs)) {
-    share = stepsShareBesideEvaluation(store, steps);
-  }
-  const std::size_t counted = row + 1 - std::max(first, rows.first);
-  share *= static_cast<double>(counted) / static_cast<double>(steps);
-  return std::llround(static_cast<double>(wait.endNs - wait.beginNs) * share);
-}
-
-}  // namespace
-
 std::int64_t drainedNs(const LiveStore& store, const StepRows& steps, std::int64_t endNs) {
   const auto& records = store.steps().records;
   const SpanIndex& waits = store.syncLane();
+  std::optional<double> likeEvaluation;  // it takes a walk over all ops that were counted
+  const auto evaluation = [&] {
+    if (!likeEvaluation) likeEvaluation = mostStepsLikeEvaluation(store);
+    return *likeEvaluation;
+  };
   std::int64_t ns = 0;
   for (std::size_t row = steps.first; row < steps.last; ++row) {
     const std::int64_t fromNs = endNsOf(records[row]);
@@ -100,7 +101,7 @@ std::int64_t drainedNs(const LiveStore& store, const StepRows& steps, std::int64
     if (first == waits.size() || waits[first].beginNs >= untilNs) continue;
     const TimeRange wait{waits[first].beginNs, waits[first].endNs};
     if (row + 1 == steps.last && wait.endNs > endNs) continue;
-    ns += drainedAfter(store, row, steps, wait);
+    ns += drainedAfter(store, row, steps, wait, evaluation);
   }
   return ns;
 }

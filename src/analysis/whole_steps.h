@@ -41,8 +41,8 @@ inline constexpr std::uint32_t kLeastDrainedSteps = 4;
 /// first wait between two steps, or after the last of them if it ends by `endNs`, where
 /// kLeastDrainedSteps or more were queued since the last wait. Of an evaluation before the wait,
 /// which has queued work as well, the share of the wait is estimated from sizes; where those are
-/// not known, and where other work comes before it, the wait does not count. Of steps that are only
-/// in part these, as much counts.
+/// not known, and where other work comes before it, the wait does not count. Where only
+/// some of the steps that it is for are among these, their part of it counts.
 [[nodiscard]] std::int64_t drainedNs(const LiveStore& store, const StepRows& steps,
                                      std::int64_t endNs);
 

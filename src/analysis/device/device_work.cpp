@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <string_view>
 
 #include "analysis/device/waited_ops.h"
 #include "analysis/op_label.h"
+#include "core/evaluation_ops.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -16,8 +18,6 @@ namespace {
 /// A place is named from this share of the work, 0 to 1, and a second one beside it from this share
 /// of the first: the middle of its bounds counts. From how much of it on an op is most of a place.
 constexpr double kLargeShare = 0.2, kNearlyAsLarge = 0.6, kMostOfIt = 0.5;
-/// The probe counts no more ops of an evaluation (CensusOps).
-constexpr std::uint64_t kMostEvaluationOps = 5000;
 /// So many ops of a line are told: it may be a loop.
 constexpr std::uint32_t kManyCalls = 200;
 /// The longest text of shapes in a sentence, in bytes.
@@ -172,9 +172,6 @@ double batchOf(const LiveStore& store, std::uint32_t step) {
   return static_cast<double>(record.batch_size()) * std::max(record.sequence_length(), 1U);
 }
 
-/// A device that is told to be the bottleneck is busy for this share of the time, 0 to 1, or more.
-constexpr double kLeastBusyShare = 0.7;
-
 /// Raises the bounds of places to what was measured, where that is above what their sizes allow.
 /// The lower one holds for any device, as it works in no more than all of the time; the upper one
 /// for one that is the bottleneck.
@@ -286,21 +283,14 @@ DeviceWorkShare backwardWorkShare(const LiveStore& store) {
       store, [](const events::OpWork& each) { return each.phase() == events::Phase::Backward; });
 }
 
-double stepsShareBesideEvaluation(const LiveStore& store, std::size_t steps) {
-  if (store.opWork().empty() || store.evaluationWork().empty()) return 0;
+double mostStepsLikeEvaluation(const LiveStore& store) {
+  constexpr double kUnknown = std::numeric_limits<double>::infinity();
+  const std::vector<events::OpWork>& evaluation = store.evaluationWork();
+  if (store.opWork().empty() || evaluation.empty()) return kUnknown;
   std::uint64_t calls = 0;
-  for (const events::OpWork& each : store.evaluationWork()) calls += each.calls();
-  if (calls >= kMostEvaluationOps) return 0;
-  Times all{}, ofSteps{};
-  for (const events::OpWork& each : store.opWork()) {
-    add(ofSteps, timesOf(each, shortOp(store.name(each.op())), ratesOf(store)));
-  }
-  for (double& each : ofSteps) each *= static_cast<double>(steps);
-  add(all, ofSteps);
-  for (const events::OpWork& each : store.evaluationWork()) {
-    add(all, timesOf(each, shortOp(store.name(each.op())), ratesOf(store)));
-  }
-  return shareOf(ofSteps, all).low;
+  for (const events::OpWork& each : evaluation) calls += each.calls();
+  if (calls >= kMostEvaluationOps) return kUnknown;
+  return shareOf(workOf(store, evaluation).all, workOf(store, store.opWork()).all).high;
 }
 
 RepeatedWeights repeatedWeights(const LiveStore& store, std::uint32_t calls) {

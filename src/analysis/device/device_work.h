@@ -36,6 +36,9 @@ struct DeviceWork {
   bool measured = false;                ///< the bounds of a place are those of waitedOps()
 };
 
+/// A device that is told to be the bottleneck is surely busy for this share of the time, 0 to 1.
+inline constexpr double kLeastBusyShare = 0.7;
+
 /// Estimates the shares from the sizes that the probe has counted (events::OpWork). An op is
 /// assumed to take as long as it moves its bytes or does its arithmetic, whichever is longer, and a
 /// fixed time beside. A GPU does between 8 and 100 operations in the time of one byte, and the
@@ -84,9 +87,9 @@ inline constexpr double kMostLargerBatch = 1.1;
 /// Estimates the share of all that runs in backward, and in torch.autograd.grad().
 [[nodiscard]] DeviceWorkShare backwardWorkShare(const LiveStore& store);
 
-/// The share of `steps` steps' work in theirs and that of the evaluation that follows them, 0 to 1:
-/// the lower bound. 0 where one of the two was not counted, or not to its end.
-[[nodiscard]] double stepsShareBesideEvaluation(const LiveStore& store, std::size_t steps);
+/// As much work as how many steps an evaluation has, by sizes: the upper bound. Infinite where one
+/// of the two was not counted, or not to its end.
+[[nodiscard]] double mostStepsLikeEvaluation(const LiveStore& store);
 
 /// Weights that a parametrization computes from the same parameters more than once in a step, as
 /// where a recurrent cell with weight_norm is called for each time step. The share is that of all

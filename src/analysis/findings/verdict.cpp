@@ -19,9 +19,9 @@ namespace highwater::analysis {
 namespace {
 
 /// The share of a step, 0 to 1, for which the device must probably be busy to be the bottleneck:
-/// less than a fifth is left to be had then, which is also kLeastIdleShare. And for which it must
-/// surely be; or may be, where the host waits for it.
-constexpr double kBusyShare = 1 - kLeastIdleShare, kLeastBusyShare = 0.7;
+/// less than a fifth is left to be had then, which is also kLeastIdleShare. Surely it must be for
+/// kLeastBusyShare; or may be, where the host waits for it, for this one.
+constexpr double kBusyShare = 1 - kLeastIdleShare;
 constexpr double kLeastProbablyBusyShare = 0.5;
 /// A device that may be busy for more than this share of a step, 0 to 1, says nothing of the host.
 constexpr double kHardlyBusy = 0.9;

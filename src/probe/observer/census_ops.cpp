@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/evaluation_ops.h"
 #include "probe/observer/op_tensors.h"
 #include "probe/observer/thread_op_stack.h"
 

@@ -20,9 +20,6 @@ class CensusOps {
   /// of the number before them are primes, so that what a script does every few steps, counted from
   /// 1 or from 0, is in none of them or already in the first.
   static constexpr std::array<std::uint32_t, 5> kSteps{kFirstStep, 23, 179, 1439, 12'263};
-  /// Of an evaluation only so many ops are counted: a few batches are like the others, and counting
-  /// takes a few microseconds an op.
-  static constexpr std::int32_t kMostEvaluationOps = 5000;
 
   /// Prepares to count for `recorder`, which must outlive this.
   explicit CensusOps(Recorder& recorder);
