@@ -108,6 +108,8 @@ double noiseOf(const std::vector<double>& a, const std::vector<double>& b) {
   return (differences[kResamples - 1 - cut] - differences[cut]) / 2;
 }
 
+struct StepValues;
+
 /// Both ranges' resamples.
 struct Both {
   Resamples a, b;
@@ -152,22 +154,9 @@ struct Both {
     return value;
   }
 
-  /// The sum of one series divided by that of another.
-  struct Ratio {
-    std::vector<double> above, below;  ///< sums before each step
-    [[nodiscard]] double value() const {
-      return below.back() > 0 ? above.back() / below.back() : 0;
-    }
-  };
-  [[nodiscard]] ComparedValue ratio(const Ratio& ofA, const Ratio& ofB) const {
-    ComparedValue value{ofA.value(), ofB.value()};
-    value.noise = noise(ofA, ofB, value.a, value.b,
-                        [](const Resamples& resamples, const Ratio& ratio, std::size_t i) {
-                          const double below = resamples.sum(i, ratio.below);
-                          return below > 0 ? resamples.sum(i, ratio.above) / below : 0;
-                        });
-    return value;
-  }
+  /// The noise of a fact that is a statistic of steps, or a ratio of their sums.
+  [[nodiscard]] double noiseOfFact(const Fact& fact, const StepValues& ofA, const StepValues& ofB,
+                                   const ComparedValue& value) const;
 };
 
 Both bothOf(std::size_t stepsA, std::size_t stepsB) {
@@ -211,31 +200,45 @@ struct StepSizes {
   }
 };
 
-/// The values of the whole steps of a range, step by step.
+/// The numbers of the whole steps of a range, step by step.
 struct StepValues {
   std::span<const events::StepRecord> records;
-  std::vector<double> durationMs, seconds, tokens, fallbackMs, unplannedMs, plannedMs, outsideMs;
-  std::array<std::vector<double>, 7> phaseMs;
+  std::vector<StepNumbers> steps;  ///< one for each record
   std::map<ComparedOpKey, OpSteps> ops;
   StepSizes sizes;
 
   StepValues(const LiveStore& store, const TimeRange& given) {
-    records = wholeStepsIn(store, given).in(store);
+    const StepRows rows = wholeStepsIn(store, given);
+    records = rows.in(store);
     if (records.empty()) return;
-    for (const events::StepRecord& step : records) {
-      durationMs.push_back(toMs(step.duration_ns()));
-      seconds.push_back(static_cast<double>(step.duration_ns()) / kNsPerS);
-      tokens.push_back(static_cast<double>(step.tokens()));
-      sizes.add(step);
-    }
-    for (auto* each : {&fallbackMs, &unplannedMs, &plannedMs}) each->resize(records.size());
-    for (auto& each : phaseMs) each.resize(records.size());
-    addEvents(store);
+    steps.resize(records.size());
+    const bool leavesOutFirst = rows.first == 0 && rows.size() > 1;
+    const double drainedMs = toMs(drainedNs(store, rows, given.endNs)) /
+                             static_cast<double>(rows.size() - (leavesOutFirst ? 1 : 0));
     for (std::size_t row = 0; row < records.size(); ++row) {
-      double outside = durationMs[row];
-      for (const auto& each : phaseMs) outside -= each[row];
-      outsideMs.push_back(std::max(outside, 0.0));
+      const events::StepRecord& record = records[row];
+      sizes.add(record);
+      steps[row].ms = toMs(record.duration_ns());
+      steps[row].tokens = static_cast<double>(record.tokens());
+      if (leavesOutFirst && row == 0) continue;
+      steps[row].ratedMs = steps[row].ms + drainedMs;
+      steps[row].ratedTokens = steps[row].tokens;
     }
+    addEvents(store);
+    for (StepNumbers& step : steps) {
+      double outside = step.ms;
+      for (const double phase : step.phaseMs) outside -= phase;
+      step.outsideMs = std::max(outside, 0.0);
+    }
+  }
+
+  /// What `of` takes of each step.
+  template <typename Of>
+  [[nodiscard]] std::vector<double> series(Of&& of) const {
+    std::vector<double> values;
+    values.reserve(steps.size());
+    for (const StepNumbers& step : steps) values.push_back(of(step));
+    return values;
   }
 
  private:
@@ -243,20 +246,20 @@ struct StepValues {
     const TimeRange range = firstToLast(records);
     eachIn(store.phaseLane(), range, [&](const Span& span, std::size_t row, double ms) {
       const auto phase = static_cast<std::size_t>(store.phases()[span.payload].phase());
-      if (phase < phaseMs.size()) phaseMs[phase][row] += ms;
+      if (phase < steps[row].phaseMs.size()) steps[row].phaseMs[phase] += ms;
     });
     Ids ids;
     eachIn(store.syncLane(), range, [&](const Span& span, std::size_t row, double ms) {
       const events::SyncPoint& sync = store.syncPoints()[span.payload];
       if (sync.kind() == events::SyncKind::Fallback) return;  // the fallback's own wait
-      (isUnplanned(sync) ? unplannedMs : plannedMs)[row] += ms;
+      (isUnplanned(sync) ? steps[row].unplannedMs : steps[row].plannedMs) += ms;
       OpSteps& op = rowOf(store, ids, sync, sync.kind());
       op.ms[row] += ms;
       op.planned = op.planned && !isUnplanned(sync);
     });
     eachIn(store.fallbackLane(), range, [&](const Span& span, std::size_t row, double ms) {
       const events::FallbackEvent& fallback = store.fallbacks()[span.payload];
-      fallbackMs[row] += ms;
+      steps[row].fallbackMs += ms;
       OpSteps& op = rowOf(store, ids, fallback, events::SyncKind::None);
       op.ms[row] += ms;
       op.planned = false;
@@ -294,6 +297,28 @@ struct StepValues {
   }
 };
 
+/// The sum of one series divided by that of another.
+struct Ratio {
+  std::vector<double> above, below;  ///< sums before each step
+};
+
+double Both::noiseOfFact(const Fact& fact, const StepValues& ofA, const StepValues& ofB,
+                         const ComparedValue& value) const {
+  const auto above = [&](const StepValues& side) { return side.series(fact.ofStep); };
+  if (fact.perStep) {
+    const auto ratio = [&](const StepValues& side) {
+      return Ratio{sumsBefore(above(side)), sumsBefore(side.series(fact.perStep))};
+    };
+    return noise(ratio(ofA), ratio(ofB), value.a, value.b,
+                 [](const Resamples& resamples, const Ratio& sums, std::size_t i) {
+                   const double below = resamples.sum(i, sums.below);
+                   return below > 0 ? resamples.sum(i, sums.above) / below : 0;
+                 });
+  }
+  if (fact.statistic == Statistic::kMean) return mean(above(ofA), above(ofB)).noise;
+  return percentile(above(ofA), above(ofB), fact.statistic == Statistic::kP95 ? 95 : 50).noise;
+}
+
 StepHistogram histogramOf(const std::vector<double>& durationMs, double lowMs, double highMs) {
   StepHistogram histogram{lowMs, highMs, {}};
   const double width = (highMs - lowMs) / StepHistogram::kBins;
@@ -325,10 +350,73 @@ std::vector<ComparedOp> comparedOps(const StepValues& a, const StepValues& b, co
   return ops;
 }
 
+std::vector<ComparedFact> comparedFacts(const LiveStore& storeA, const LiveStore& storeB,
+                                        const Comparison& compared, const StepValues& a,
+                                        const StepValues& b, const Both& both) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  std::vector<ComparedFact> all;
+  for (const Fact& fact : facts()) {
+    const auto inA = fact.value(storeA, compared.a), inB = fact.value(storeB, compared.b);
+    if (!inA && !inB) continue;
+    ComparedFact each{&fact, {inA.value_or(kUnknown), inB.value_or(kUnknown)}};
+    if (fact.ofStep && inA && inB) each.value.noise = both.noiseOfFact(fact, a, b, each.value);
+    all.push_back(each);
+  }
+  return all;
+}
+
+/// `compared` has the summaries; this adds the rest.
+void compareSteps(const LiveStore& storeA, const StepValues& a, const LiveStore& storeB,
+                  const StepValues& b, Comparison& compared) {
+  const Both both = bothOf(a.records.size(), b.records.size());
+  const auto durations = [](const StepValues& side) {
+    return side.series([](const StepNumbers& step) { return step.ms; });
+  };
+  const std::vector<double> ofA = durations(a), ofB = durations(b);
+  const auto [lowA, highA] = std::minmax_element(ofA.begin(), ofA.end());
+  const auto [lowB, highB] = std::minmax_element(ofB.begin(), ofB.end());
+  const double low = std::min(*lowA, *lowB), high = std::max(*highA, *highB);
+  compared.histogramA = histogramOf(ofA, low, high);
+  compared.histogramB = histogramOf(ofB, low, high);
+  compared.facts = comparedFacts(storeA, storeB, compared, a, b, both);
+  compared.sizesA = a.sizes.text();
+  compared.sizesB = b.sizes.text();
+  const auto tokens = [](const StepValues& side) {
+    return meanOf(side.series([](const StepNumbers& step) { return step.tokens; }));
+  };
+  const double tokensA = tokens(a), tokensB = tokens(b);
+  compared.sameTokens = std::abs(tokensA - tokensB) <= kSameTokens * std::max(tokensA, tokensB);
+  compared.ops = comparedOps(a, b, both);
+}
+
 }  // namespace
 
 bool ComparedValue::beyondNoise() const {
   return !std::isnan(noise) && std::abs(change()) > noise;
+}
+
+bool ComparedFact::differs() const {
+  if (std::isnan(value.change())) return false;
+  return fact->ofStep ? value.beyondNoise() : value.change() != 0;
+}
+
+const ComparedFact* Comparison::find(std::string_view key) const {
+  const auto found = std::find_if(facts.begin(), facts.end(),
+                                  [&](const ComparedFact& each) { return each.fact->key == key; });
+  return found == facts.end() ? nullptr : &*found;
+}
+
+ComparedValue Comparison::of(std::string_view key) const {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  const ComparedFact* found = find(key);
+  return found ? found->value : ComparedValue{kUnknown, kUnknown, kUnknown};
+}
+
+const ComparedFact* Comparison::rate() const {
+  const auto found = std::find_if(facts.begin(), facts.end(), [](const ComparedFact& each) {
+    return each.fact->quantity == Quantity::kPerSecond && each.value.a > 0 && each.value.b > 0;
+  });
+  return found == facts.end() ? nullptr : &*found;
 }
 
 ComparedValue compareSeries(const std::vector<double>& a, const std::vector<double>& b,
@@ -349,37 +437,52 @@ std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange&
                                         const TimeRange& rangeB) {
   const StepValues a(store, rangeA), b(store, rangeB);
   if (a.records.empty() || b.records.empty()) return std::nullopt;
-  const Both both = bothOf(a.records.size(), b.records.size());
   Comparison compared;
   compared.a = summarize(store, rangeA);
   compared.b = summarize(store, rangeB);
-  const auto [lowA, highA] = std::minmax_element(a.durationMs.begin(), a.durationMs.end());
-  const auto [lowB, highB] = std::minmax_element(b.durationMs.begin(), b.durationMs.end());
-  const double low = std::min(*lowA, *lowB), high = std::max(*highA, *highB);
-  compared.histogramA = histogramOf(a.durationMs, low, high);
-  compared.histogramB = histogramOf(b.durationMs, low, high);
-  compared.stepMsP50 = both.percentile(a.durationMs, b.durationMs, 50);
-  compared.stepMsP95 = both.percentile(a.durationMs, b.durationMs, 95);
-  compared.tokensPerS = both.ratio({sumsBefore(a.tokens), sumsBefore(a.seconds)},
-                                   {sumsBefore(b.tokens), sumsBefore(b.seconds)});
-  compared.fallbackMs = both.mean(a.fallbackMs, b.fallbackMs);
-  compared.unplannedSyncMs = both.mean(a.unplannedMs, b.unplannedMs);
-  compared.plannedSyncMs = both.mean(a.plannedMs, b.plannedMs);
-  for (std::size_t i = 0; i < compared.phaseMs.size(); ++i) {
-    compared.phaseMs[i] = both.mean(a.phaseMs[i], b.phaseMs[i]);
-  }
-  compared.outsideMs = both.mean(a.outsideMs, b.outsideMs);
-  compared.rateUnit = store.rateUnit();
-  compared.currentPeakBytes.a = static_cast<double>(compared.a.currentPeakBytes);
-  compared.currentPeakBytes.b = static_cast<double>(compared.b.currentPeakBytes);
-  compared.driverPeakBytes.a = static_cast<double>(compared.a.driverPeakBytes);
-  compared.driverPeakBytes.b = static_cast<double>(compared.b.driverPeakBytes);
-  compared.sizesA = a.sizes.text();
-  compared.sizesB = b.sizes.text();
-  const double tokensA = meanOf(a.tokens), tokensB = meanOf(b.tokens);
-  compared.sameTokens = std::abs(tokensA - tokensB) <= kSameTokens * std::max(tokensA, tokensB);
-  compared.ops = comparedOps(a, b, both);
+  compareSteps(store, a, store, b, compared);
   return compared;
+}
+
+std::optional<Comparison> compareRuns(const LiveStore& storeA, const LiveStore& storeB) {
+  constexpr TimeRange kAll{std::numeric_limits<std::int64_t>::min(),
+                           std::numeric_limits<std::int64_t>::max()};
+  const StepValues a(storeA, kAll), b(storeB, kAll);
+  if (a.records.empty() || b.records.empty()) return std::nullopt;
+  Comparison compared;
+  compared.a = summarize(storeA);
+  compared.b = summarize(storeB);
+  compareSteps(storeA, a, storeB, b, compared);
+  return compared;
+}
+
+std::string comparisonText(const Comparison& compared) {
+  const std::size_t steps = std::min(compared.a.steps, compared.b.steps);
+  if (steps < kLeastComparedSteps) {
+    return "Too few steps to tell a change from noise: each side needs " +
+           std::to_string(kLeastComparedSteps);
+  }
+  // A step that has more to do may well take longer.
+  const ComparedFact* told = compared.sameTokens ? nullptr : compared.rate();
+  if (!told && !compared.sameTokens) {
+    return "The steps have different sizes, and no throughput is known of both";
+  }
+  const bool meanTells = compared.a.meanTells() || compared.b.meanTells();
+  if (!told) told = compared.find(meanTells ? "step_ms.mean" : "step_ms.p50");
+  const bool isRate = told->fact->quantity == Quantity::kPerSecond;
+  const std::string what = !isRate                             ? "time a step"
+                           : told->fact->key == "tokens_per_s" ? "tokens/s"
+                                                               : "samples/s";
+  const ComparedValue& value = told->value;
+  const std::string noise = "\u00b1 " + (isRate ? factText(Quantity::kShare, value.noise / value.a)
+                                                : factText(told->fact->quantity, value.noise));
+  if (!told->differs()) return "No difference in " + what + " beyond the noise, " + noise;
+  const bool isMore = value.change() > 0;
+  return factText(Quantity::kShare, value.a > 0 ? std::abs(value.change()) / value.a : 0) +
+         (isMore   ? " more "
+          : isRate ? " fewer "
+                   : " less ") +
+         what + ", beyond the noise, " + noise;
 }
 
 }  // namespace highwater::analysis

@@ -1,20 +1,21 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "analysis/facts.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 
 namespace highwater::analysis {
 
-/// A number in two ranges, with the noise of its change.
+/// A number in two ranges or runs, with the noise of its change.
 struct ComparedValue {
-  double a = 0, b = 0;
+  double a = 0, b = 0;  ///< NaN where it is not known
   /// Half the width of the 95 % interval of b - a; NaN where it cannot be told: with fewer than
   /// kLeastComparedSteps steps, and for peaks.
   double noise = std::numeric_limits<double>::quiet_NaN();
@@ -22,6 +23,16 @@ struct ComparedValue {
   [[nodiscard]] double change() const { return b - a; }
   /// Whether the change is larger than chance explains. False where the noise is unknown.
   [[nodiscard]] bool beyondNoise() const;
+};
+
+/// A number that is known of one side at least.
+struct ComparedFact {
+  const Fact* fact = nullptr;
+  ComparedValue value;
+
+  /// Whether the change is more than chance explains. That of a number without steps, such as a
+  /// peak, is taken as it is.
+  [[nodiscard]] bool differs() const;
 };
 
 /// The waits of one kind, or the fallbacks, of one op at one place, in milliseconds a step.
@@ -32,23 +43,24 @@ struct ComparedOp {
   ComparedValue ms;
 };
 
-/// Two ranges of a run side by side. Times are means of whole steps, unless named otherwise, so the
-/// parts add up to the whole.
+/// Two ranges of a run, or two runs, side by side. Times are means of whole steps, unless named
+/// otherwise, so the parts add up to the whole.
 struct Comparison {
   RunSummary a, b;
   StepHistogram histogramA, histogramB;  ///< with the same bins
-  ComparedValue stepMsP50, stepMsP95;
-  ComparedValue tokensPerS;
-  std::string rateUnit;  ///< what tokensPerS counts, as LiveStore::rateUnit()
-  ComparedValue fallbackMs, unplannedSyncMs, plannedSyncMs;  ///< a step
-  std::array<ComparedValue, 7> phaseMs;                      ///< a step, indexed by events::Phase
-  ComparedValue outsideMs;                                   ///< a step, outside of all phases
-  ComparedValue currentPeakBytes, driverPeakBytes;
+  std::vector<ComparedFact> facts;       ///< as of facts()
   std::string sizesA, sizesB;  ///< of the batches: "16 × 64", "16 × 48–64"; empty if not known
   /// Their steps have as many tokens, within 1 % of the mean, so that step times compare. Else only
-  /// tokensPerS does.
+  /// the throughput does.
   bool sameTokens = true;
   std::vector<ComparedOp> ops;  ///< waits and fallbacks, the largest change first
+
+  /// The fact of a key; nullptr where it is known of neither side.
+  [[nodiscard]] const ComparedFact* find(std::string_view key) const;
+  /// The values of a key; NaN where they are not known.
+  [[nodiscard]] ComparedValue of(std::string_view key) const;
+  /// Tokens or samples a second, whichever is known of both sides; nullptr without.
+  [[nodiscard]] const ComparedFact* rate() const;
 };
 
 /// The fewest steps of a range that tell how much its steps vary.
@@ -65,8 +77,16 @@ inline constexpr std::size_t kLeastComparedSteps = 5;
 [[nodiscard]] std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange& a,
                                                       const TimeRange& b);
 
-/// A statistic of the values of some steps.
-enum class Statistic { kMean, kMedian, kP95 };
+/// Compares two runs as compareRanges() does ranges, each as a whole: every number is that of the
+/// run's own report. std::nullopt if one of them has no step. The noise is that of the steps within
+/// the runs. What made one run as a whole slower than the other, such as other work on the machine,
+/// is not in it.
+[[nodiscard]] std::optional<Comparison> compareRuns(const LiveStore& a, const LiveStore& b);
+
+/// What a comparison says of the step time in one sentence, or of the throughput where steps do not
+/// compare: "11 % less time a step, beyond the noise, ± 1.60 ms".
+[[nodiscard]] std::string comparisonText(const Comparison& compared);
+
 /// Compares a statistic of two series of steps, as compareRanges() does. Percentiles are by nearest
 /// rank, those of no values are 0.
 [[nodiscard]] ComparedValue compareSeries(const std::vector<double>& a,

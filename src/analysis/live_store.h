@@ -289,6 +289,11 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] bool paused() const { return paused_; }
   /// How much the probe records, as far as the stream has reported it.
   [[nodiscard]] events::ProbeLevel probeLevel() const { return probeLevel_; }
+  /// True if the probe is off, by its last report, and no phase was recorded. Then the store tells
+  /// nothing about waits and fallbacks: that it holds none does not mean that there were none.
+  [[nodiscard]] bool isUnobserved() const {
+    return probeLevel_ == events::ProbeLevel::Off && phases_.empty();
+  }
 
   /// The number of events received, without heartbeats, open spans and drop records.
   [[nodiscard]] std::uint64_t eventCount() const { return eventCount_; }

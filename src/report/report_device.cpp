@@ -231,7 +231,7 @@ void addIdleLine(const LiveStore& store, TextTable& head) {
 }  // namespace
 
 void addDeviceParts(const LiveStore& store, QJsonObject& report) {
-  const bool known = store.hasQueue() && !analysis::isUnobserved(store);
+  const bool known = store.hasQueue() && !store.isUnobserved();
   const auto orNone = [known](const QJsonObject& part) {
     return known ? QJsonValue(part) : QJsonValue();
   };
@@ -243,7 +243,7 @@ void addDeviceParts(const LiveStore& store, QJsonObject& report) {
 }
 
 void addDeviceLines(const LiveStore& store, TextTable& head) {
-  if (analysis::isUnobserved(store)) return;
+  if (store.isUnobserved()) return;
   addIdleLine(store, head);
   addPathLines(store, head);
 }
@@ -264,7 +264,7 @@ TextTable deviceWorkTable(const analysis::DeviceWork& work) {
 TextTable executionTable(const LiveStore& store) {
   TextTable table({TextTable::Align::kLeft, TextTable::Align::kLeft});
   const ExecutionSummary execution = analysis::summarizeExecution(store);
-  if (execution.steps == 0 || analysis::isUnobserved(store)) return table;
+  if (execution.steps == 0 || store.isUnobserved()) return table;
   for (const PhaseExecution& each : execution.phases) {
     table.add({phasesText(each), executedText(each)});
   }

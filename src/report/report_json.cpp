@@ -4,6 +4,7 @@
 #include <QJsonValue>
 
 #include "analysis/device/step_queue.h"
+#include "analysis/facts.h"
 #include "analysis/findings/findings.h"
 #include "analysis/lost_time_lines.h"
 #include "analysis/named_phases.h"
@@ -37,9 +38,31 @@ QJsonValue knownBytes(std::uint64_t bytes) {
   return bytes > 0 ? integer(bytes) : QJsonValue();
 }
 
-QJsonObject stepsJson(const RunSummary& s) {
-  if (s.steps == 0) return {{"p50", QJsonValue()}, {"p95", QJsonValue()}};
-  return {{"p50", real(s.stepMsP50)}, {"p95", real(s.stepMsP95)}, {"mean", real(s.stepMsMean)}};
+/// Puts a value at a path of keys, as in "step_ms.p50", beside what is there.
+void putAt(QJsonObject& object, QStringView path, const QJsonValue& value) {
+  const qsizetype dot = path.indexOf(u'.');
+  if (dot < 0) {
+    object[path.toString()] = value;
+    return;
+  }
+  const QString key = path.left(dot).toString();
+  QJsonObject inner = object[key].toObject();
+  putAt(inner, path.mid(dot + 1), value);
+  object[key] = inner;
+}
+
+void addFacts(const LiveStore& store, const RunSummary& s, QJsonObject& report) {
+  for (const analysis::Fact& fact : analysis::facts()) {
+    const bool isWhole =
+        fact.quantity == analysis::Quantity::kBytes || fact.quantity == analysis::Quantity::kCount;
+    const std::optional<double> value = fact.value(store, s);
+    putAt(report, text(fact.key).toString(),
+          !value    ? QJsonValue()
+          : isWhole ? integer(static_cast<std::uint64_t>(*value))
+                    : real(*value));
+  }
+  const QLatin1String gpu("gpu_percent");
+  if (report[gpu][QLatin1String("p50")].isNull()) report[gpu] = QJsonValue();
 }
 
 QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
@@ -47,9 +70,7 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
   const auto kind = [counted](const char* word) {
     return counted ? QJsonValue(QLatin1String(word)) : QJsonValue();
   };
-  QJsonObject memory{{"current_peak", counted ? integer(s.currentPeakBytes) : QJsonValue()},
-                     {"current_peak_kind", kind(s.currentPeakExact ? "exact" : "sampled")},
-                     {"driver_peak", counted ? integer(s.driverPeakBytes) : QJsonValue()},
+  QJsonObject memory{{"current_peak_kind", kind(s.currentPeakExact ? "exact" : "sampled")},
                      {"driver_peak_kind", kind("sampled")},
                      {"recommended", knownBytes(s.recommendedBytes)}};
   if (store.hello()) {
@@ -62,15 +83,6 @@ QJsonObject memoryJson(const LiveStore& store, const RunSummary& s) {
                                        integer(limits.gpuWiredLimitBytes.value_or(0)));
   }
   return memory;
-}
-
-QJsonValue gpuJson(const RunSummary& s) {
-  if (!s.gpuPercentP50) return QJsonValue();
-  return QJsonObject{{"p50", real(*s.gpuPercentP50)}, {"max", orNull(s.gpuPercentMax)}};
-}
-
-QJsonValue knownBytes(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? integer(*bytes) : QJsonValue();
 }
 
 /// Null where no sample tells it.
@@ -94,16 +106,7 @@ QJsonObject systemJson(const analysis::SystemSummary& s, const analysis::Machine
         integer(s.pressureSamples[static_cast<std::size_t>(level)]);
   }
   const events::Pressure highest = s.highestPressure();
-  return {{"footprint_peak", knownBytes(s.footprintPeakBytes)},
-          {"available_low", knownBytes(s.availableLowBytes)},
-          {"swap_used_peak", knownBytes(s.swapUsedPeakBytes)},
-          {"swapped_in", knownBytes(machine.swappedInBytes)},
-          {"swapped_out", knownBytes(machine.swappedOutBytes)},
-          {"swap_peak_per_s", knownBytes(machine.swapPeakBytesPerS)},
-          {"compressor_peak", knownBytes(machine.compressorPeakBytes)},
-          {"gpu_memory_peak", knownBytes(machine.gpuPeakBytes)},
-          {"thermal", thermalJson(machine)},
-          {"low_power_share", orNull(machine.lowPowerShare())},
+  return {{"thermal", thermalJson(machine)},
           {"pressure_highest",
            highest == events::Pressure::Unknown ? QJsonValue() : text(pressureName(highest))},
           {"pressure_samples", samples}};
@@ -116,7 +119,7 @@ QJsonValue percentilesJson(const std::optional<analysis::Percentiles>& values) {
 
 /// Null for a device without a queue.
 QJsonValue queueJson(const LiveStore& store) {
-  if (!store.hasQueue() || analysis::isUnobserved(store)) return QJsonValue();
+  if (!store.hasQueue() || store.isUnobserved()) return QJsonValue();
   const analysis::QueueSummary queue = analysis::summarizeQueue(store);
   QJsonArray steps;
   for (const analysis::StepQueue& step : queue.steps) {
@@ -320,47 +323,32 @@ void addHello(const Hello& hello, QJsonObject& report) {
 
 QJsonObject reportJson(const LiveStore& store, const RunSummary& s,
                        const RecordingCondition& condition) {
-  const bool unobserved = analysis::isUnobserved(store);
   const analysis::TimeAccount account = analysis::accountTime(store);
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
-  const bool countsSamples = store.rateUnit() == "samples/s";
-  const bool rated = s.steps > 0 && (s.tokensPerS > 0 || !store.ownScript());
   QJsonArray damage;
   for (const std::string& each : condition.damage) damage.append(text(each));
-  QJsonObject report{
-      {"schema", kReportSchema},
-      {"device", QJsonValue()},
-      {"simulated", QJsonValue()},
-      {"steps", integer(s.steps)},
-      {"step_ms", stepsJson(s)},
-      {"tokens_per_s", orNull(rated && !countsSamples, real(s.tokensPerS))},
-      {"samples_per_s", orNull(rated && countsSamples, real(s.tokensPerS))},
-      {"rate_includes_last_wait", s.rateHasDrain},
-      {"loss", QJsonObject{{"first", orNull(s.lossFirst)}, {"last", orNull(s.lossLast)}}},
-      {"held_out_accuracy", orNull(s.heldOutAccuracy)},
-      {"evaluations", evaluationsJson(store)},
-      {"memory", memoryJson(store, s)},
-      {"memory_regions", memoryRegionsJson(store)},
-      {"gpu_percent", gpuJson(s)},
-      {"system", systemJson(s.system, s.machine)},
-      {"queue", queueJson(store)},
-      {"phases", phasesJson(s)},
-      {"own_phases", ownPhasesJson(analysis::summarizeNamedPhases(store))},
-      {"evaluation_time", evaluationTimeJson(account)},
-      {"time", accountJson(store, account)},
-      {"sync_points", linesJson(lines.waits, true)},
-      {"fallbacks", linesJson(lines.fallbacks, false)},
-      {"fallback_ms", unobserved ? QJsonValue() : real(s.fallbackMs)},
-      {"unplanned_sync_ms", unobserved ? QJsonValue() : real(s.unplannedSyncMs)},
-      {"markers", markersJson(store)},
-      {"events", integer(store.eventCount())},
-      {"dropped", integer(store.dropped())},
-      {"dropped_by_kind", droppedJson(store)},
-      {"duration_ms", ms(store.completeUpToNs())},
-      {"end", endJson(store)},
-      {"being_written", condition.beingWritten},
-      {"damage", damage},
-      {"run", runJson(store)}};
+  QJsonObject report{{"schema", kReportSchema},
+                     {"device", QJsonValue()},
+                     {"simulated", QJsonValue()},
+                     {"rate_includes_last_wait", s.rateHasDrain},
+                     {"evaluations", evaluationsJson(store)},
+                     {"memory", memoryJson(store, s)},
+                     {"memory_regions", memoryRegionsJson(store)},
+                     {"system", systemJson(s.system, s.machine)},
+                     {"queue", queueJson(store)},
+                     {"phases", phasesJson(s)},
+                     {"own_phases", ownPhasesJson(analysis::summarizeNamedPhases(store))},
+                     {"evaluation_time", evaluationTimeJson(account)},
+                     {"time", accountJson(store, account)},
+                     {"sync_points", linesJson(lines.waits, true)},
+                     {"fallbacks", linesJson(lines.fallbacks, false)},
+                     {"markers", markersJson(store)},
+                     {"dropped_by_kind", droppedJson(store)},
+                     {"end", endJson(store)},
+                     {"being_written", condition.beingWritten},
+                     {"damage", damage},
+                     {"run", runJson(store)}};
+  addFacts(store, s, report);
   const analysis::Findings findings = analysis::findProblems(store);
   addFindings(findings, report);
   addDeviceParts(store, report);

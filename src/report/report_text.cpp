@@ -310,7 +310,7 @@ void addNumbers(TextTable& table, const LiveStore& store, const RunSummary& summ
   table.add({"Memory", memoryLine(store, summary)});
   // A script's loss is not recorded.
   if (!store.ownScript() || summary.lossFirst) table.add({"Loss", lossLine(summary)});
-  if (analysis::isUnobserved(store)) {
+  if (store.isUnobserved()) {
     table.add({"Waits", "not recorded: the level was off"});
   } else {
     table.add({"Waits", unplannedLine(summary)});

@@ -1,6 +1,7 @@
 #include <numeric>
 
 #include "analysis/comparison.h"
+#include "core/names.h"
 #include "core/units.h"
 #include "support/sample_run.h"
 #include "support/test_program.h"
@@ -145,18 +146,20 @@ class TestComparison : public QObject {
       const auto same = [](double value, double wanted) {
         return std::abs(value - wanted) <= 1e-9 * std::max(1.0, std::abs(wanted));
       };
-      QVERIFY(same(of(compared->stepMsP50), rank(0.5)));
-      QVERIFY(same(of(compared->stepMsP95), rank(0.95)));
-      QVERIFY(same(of(compared->tokensPerS), tokens / seconds));
-      QVERIFY(same(of(compared->fallbackMs), fallbacks / count));
-      QVERIFY(same(of(compared->unplannedSyncMs), unplanned / count));
-      QVERIFY(same(of(compared->plannedSyncMs), planned / count));
-      for (std::size_t i = 0; i < phases.size(); ++i) {
-        QVERIFY(same(of(compared->phaseMs[i]), phases[i] / count));
-      }
+      const auto fact = [&](std::string_view key) { return of(compared->of(key)); };
+      QVERIFY(same(fact("step_ms.p50"), rank(0.5)));
+      QVERIFY(same(fact("step_ms.p95"), rank(0.95)));
+      QVERIFY(same(fact("tokens_per_s"), tokens / seconds));
+      QVERIFY(same(fact("per_step.fallback_ms"), fallbacks / count));
+      QVERIFY(same(fact("per_step.unplanned_sync_ms"), unplanned / count));
+      QVERIFY(same(fact("per_step.planned_sync_ms"), planned / count));
       // The parts of a step add up to it.
-      double parts = of(compared->outsideMs);
-      for (const ComparedValue& phase : compared->phaseMs) parts += of(phase);
+      double parts = fact("per_step.outside_ms");
+      for (const events::Phase phase : kPhases) {
+        const double ms = fact("per_step.phases." + std::string(phaseKey(phase)));
+        QVERIFY(same(ms, phases[static_cast<std::size_t>(phase)] / count));
+        parts += ms;
+      }
       QVERIFY(same(parts, std::accumulate(durations.begin(), durations.end(), 0.0) / count));
       double inOps = 0;
       for (const ComparedOp& op : compared->ops) {
@@ -177,16 +180,48 @@ class TestComparison : public QObject {
     QCOMPARE(compared->histogramA.lowMs, compared->histogramB.lowMs);
     QCOMPARE(compared->histogramA.highMs, compared->b.histogram.highMs);
     // The batch doubles at step 30.
-    QVERIFY(compared->stepMsP50.change() > 0 && compared->stepMsP50.beyondNoise());
+    const ComparedValue p50 = compared->of("step_ms.p50");
+    QVERIFY(p50.change() > 0 && p50.beyondNoise());
     QVERIFY(!compared->sameTokens);
     QVERIFY2(compared->sizesA != compared->sizesB, compared->sizesA.c_str());
     for (std::size_t i = 1; i < compared->ops.size(); ++i) {
       QVERIFY(std::abs(compared->ops[i].ms.change()) <= std::abs(compared->ops[i - 1].ms.change()));
     }
     const auto again = compareRanges(store, a, b);
-    QCOMPARE(again->stepMsP50.noise, compared->stepMsP50.noise);
+    QCOMPARE(again->of("step_ms.p50").noise, p50.noise);
     const auto swapped = compareRanges(store, b, a);
-    QCOMPARE(swapped->stepMsP50.change(), -compared->stepMsP50.change());
+    QCOMPARE(swapped->of("step_ms.p50").change(), -p50.change());
+  }
+
+  /// Every number of two runs is that of their own summaries, and those of steps have a noise.
+  void runsHaveTheNumbersOfTheirSummaries() {
+    LiveStore a, b;
+    test::feed(test::makeSampleRun({.steps = 40, .doubleBatchAtStep = 0}), a);
+    test::feed(test::makeSampleRun({.seed = 2, .steps = 60, .doubleBatchAtStep = 0}), b);
+    const auto compared = compareRuns(a, b);
+    QVERIFY(compared);
+    QVERIFY(compared->sameTokens);
+    const RunSummary inA = summarize(a), inB = summarize(b);
+    std::size_t known = 0;
+    for (const Fact& fact : facts()) {
+      const auto wantedA = fact.value(a, inA), wantedB = fact.value(b, inB);
+      if (!wantedA && !wantedB) continue;
+      ++known;
+      const ComparedValue value = compared->of(fact.key);
+      QCOMPARE(value.a, *wantedA);
+      QCOMPARE(value.b, *wantedB);
+      QCOMPARE(std::isnan(value.noise), fact.ofStep == nullptr);
+    }
+    QCOMPARE(compared->facts.size(), known);
+    QVERIFY(compared->rate() && compared->rate()->fact->key == "tokens_per_s");
+    // A run differs from itself in nothing, and from none it cannot be told apart.
+    const auto itself = compareRuns(a, a);
+    for (const ComparedFact& each : itself->facts) {
+      QCOMPARE(each.value.change(), 0.0);
+      QVERIFY2(!each.differs(), each.fact->key.data());
+    }
+    QVERIFY(!compareRuns(a, LiveStore()));
+    QVERIFY(std::isnan(compared->of("no.such_key").a));
   }
 };
 

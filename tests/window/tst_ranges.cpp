@@ -189,8 +189,8 @@ class TestRanges : public QObject {
         analysis::compareRanges(store(), *axis().pinned(Pin::kA), *axis().pinned(Pin::kB));
     const auto numbers = compare->numbers();
     QCOMPARE(numbers.front().name, QString("Step p95, ms"));
-    QCOMPARE(numbers.front().a, QString::number(compared->stepMsP95.a, 'f', 1));
-    QCOMPARE(numbers.front().b, QString::number(compared->stepMsP95.b, 'f', 1));
+    QCOMPARE(numbers.front().a, QString::number(compared->of("step_ms.p95").a, 'f', 1));
+    QCOMPARE(numbers.front().b, QString::number(compared->of("step_ms.p95").b, 'f', 1));
     QVERIFY(numbers.front().beyond && numbers.front().change.startsWith('+'));
     QCOMPARE(compare->phases().size(), std::size_t{6});
     QCOMPARE(rowsOf("compareTable"), static_cast<int>(compared->ops.size()));

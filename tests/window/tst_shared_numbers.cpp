@@ -184,9 +184,9 @@ class TestSharedNumbers : public QObject {
     const auto bytes = [&](const char* key) {
       return text(formatBytes(static_cast<std::uint64_t>(told.real("memory", key))));
     };
-    everywhere(told, "Peak, current", bytes("current_peak"),
+    everywhere(told, "Current peak", bytes("current_peak"),
                "current peak " + bytes("current_peak"));
-    everywhere(told, "Peak, driver", bytes("driver_peak"), "driver peak " + bytes("driver_peak"));
+    everywhere(told, "Driver peak", bytes("driver_peak"), "driver peak " + bytes("driver_peak"));
 
     // Loss.
     if (const QJsonValue last = told.json["loss"]["last"]; last.isDouble()) {
@@ -278,8 +278,8 @@ class TestSharedNumbers : public QObject {
       QFAIL(name);
     };
     is("Step p95", "Step p95");
-    is("Peak current", "Peak, current");
-    is("Peak driver", "Peak, driver");
+    is("Current peak", "Current peak");
+    is("Driver peak", "Driver peak");
   }
 };
 

@@ -340,10 +340,6 @@ bool leftDeviceUnused(const LiveStore& store) {
       [&](const events::SyncPoint& each) { return store.name(each.op()).starts_with("torch."); });
 }
 
-bool isUnobserved(const LiveStore& store) {
-  return store.probeLevel() == events::ProbeLevel::Off && store.phases().empty();
-}
-
 namespace {
 
 using Rule = void (*)(const CheckedSteps&, Findings&);
@@ -502,7 +498,7 @@ bool Findings::driverMemoryGrows() const {
 Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRange> range) {
   Findings findings;
   findings.ofRange = range.has_value();
-  findings.unobserved = isUnobserved(store);
+  findings.unobserved = store.isUnobserved();
   if (!range) findEnd(store, findings);
   const std::size_t all = store.steps().records.size();
   if (all <= kLeastSteps) {

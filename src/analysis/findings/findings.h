@@ -240,10 +240,6 @@ inline constexpr double kGrowthHorizonSteps = 14'400;
 /// nothing: "0 to 1.02 ms a step".
 [[nodiscard]] std::string gainText(const Gain& gain);
 
-/// True if the probe is off, by the stream's last report, and no phase was recorded. Then the store
-/// tells nothing about waits and fallbacks: that it holds none does not mean that there were none.
-[[nodiscard]] bool isUnobserved(const LiveStore& store);
-
 /// True if a script has trained, and no tensor was ever on the device.
 [[nodiscard]] bool leftDeviceUnused(const LiveStore& store);
 

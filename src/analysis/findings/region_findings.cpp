@@ -442,7 +442,7 @@ std::int64_t backlogNs(const CheckedSteps& steps, const TimeRange& range) {
 
 void findTimeOutsideSteps(const CheckedSteps& steps, Findings& findings) {
   const LiveStore& store = steps.store;
-  if (isUnobserved(store)) return;  // evaluations are not told from anything else
+  if (store.isUnobserved()) return;  // evaluations are not told from anything else
   TimeRange range = steps.firstToLast();
   if (!steps.ofRange) range.endNs = std::max(range.endNs, wholeRun(store).endNs);
   const TimeAccount account = accountTime(store, range);

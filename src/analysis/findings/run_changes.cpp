@@ -115,9 +115,9 @@ std::optional<RunChange> compareAround(const LiveStore& store, const Candidate& 
       change.afterLast - change.afterFirst,
       compareSeries(valuesOf(durations, change.beforeFirst, change.beforeLast),
                     valuesOf(durations, change.afterFirst, change.afterLast), Statistic::kMean),
-      compared->tokensPerS,
-      compared->rateUnit,
-      compared->driverPeakBytes,
+      compared->rate() ? compared->rate()->value : ComparedValue(),
+      std::string(store.rateUnit()),
+      compared->of("memory.driver_peak"),
       haveSameTokens(store, change.beforeLast - 1, change.afterFirst),
       {}};
 }

@@ -21,7 +21,7 @@ struct RunChange {
   std::size_t stepsBefore = 0, stepsAfter = 0;
   ComparedValue stepMs;      ///< mean step time, in ms
   ComparedValue tokensPerS;  ///< 0 where the size of the batches is not known
-  std::string rateUnit;      ///< as Comparison::rateUnit
+  std::string rateUnit;      ///< as LiveStore::rateUnit()
   ComparedValue driverPeakBytes;
   bool sameTokens = true;  ///< a step has as many tokens as before, so that step times compare
   /// Findings about time that the steps before have and those after do not. Their gain was

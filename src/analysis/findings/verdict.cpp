@@ -178,7 +178,7 @@ Verdict earlyVerdict(const LiveStore& store) {
 }
 
 Verdict verdictOn(const CheckedSteps& steps) {
-  if (!steps.store.hasQueue() || isUnobserved(steps.store)) return {};
+  if (!steps.store.hasQueue() || steps.store.isUnobserved()) return {};
   double stepsNs = 0;
   for (const events::StepRecord& each : steps.records) {
     stepsNs += static_cast<double>(each.duration_ns());

@@ -29,54 +29,70 @@ QString noiseText(double noise, int decimals) {
                            : QStringLiteral("± ") + QString::number(noise, 'f', decimals);
 }
 
-/// A row of a value that is divided by `unit` and shown with so many decimals.
-ComparePanel::Row rowOf(const QString& name, const ComparedValue& value, double unit,
-                        int decimals) {
-  return {name,
-          QString::number(value.a / unit, 'f', decimals),
-          QString::number(value.b / unit, 'f', decimals),
-          changeText(value.change() / unit, decimals),
-          noiseText(value.noise / unit, decimals),
-          value.beyondNoise()};
+/// The unit in which both values of a row are written.
+struct RowUnit {
+  QString name;  ///< empty where the label says it
+  double size = 1;
+  int decimals = 1;
+};
+
+RowUnit unitOf(const analysis::Fact& fact, const ComparedValue& value) {
+  const double most = std::max(std::abs(value.a), std::abs(value.b));
+  switch (fact.quantity) {
+    case analysis::Quantity::kBytes:
+      if (most >= static_cast<double>(kGiB)) return {ComparePanel::tr("GiB"), kGiB, 2};
+      return {ComparePanel::tr("MiB"), kMiB, 1};
+    case analysis::Quantity::kPerSecond:
+      if (most >= 1000) return {ComparePanel::tr("k"), 1000, 2};
+      return {{}, 1, 0};
+    default:
+      return {ComparePanel::tr("ms"), 1, most < 10'000 ? 1 : 0};
+  }
 }
 
-int msDecimals(const ComparedValue& value) {
-  return std::max(std::abs(value.a), std::abs(value.b)) < 10'000 ? 1 : 0;
+ComparePanel::Row rowOf(const analysis::ComparedFact& compared) {
+  const ComparedValue& value = compared.value;
+  const RowUnit unit = unitOf(*compared.fact, value);
+  const auto number = [&](double of) {
+    return std::isnan(of) ? QStringLiteral("\u2013")
+                          : QString::number(of / unit.size, 'f', unit.decimals);
+  };
+  const auto named = [&](std::string_view label) {
+    return unit.name.isEmpty() ? text(label) : text(label) + QStringLiteral(", ") + unit.name;
+  };
+  return {named(compared.fact->label),
+          named(compared.fact->brief),
+          number(value.a),
+          number(value.b),
+          std::isnan(value.change()) ? QStringLiteral("\u2013")
+                                     : changeText(value.change() / unit.size, unit.decimals),
+          noiseText(value.noise / unit.size, unit.decimals),
+          compared.differs()};
 }
 
-ComparePanel::Row bytesRow(const QString& name, const ComparedValue& value) {
-  const bool large = std::max(value.a, value.b) >= static_cast<double>(kGiB);
-  const auto unit = static_cast<double>(large ? kGiB : kMiB);
-  ComparePanel::Row row = rowOf(name + (large ? QStringLiteral(", GiB") : QStringLiteral(", MiB")),
-                                value, unit, large ? 2 : 1);
-  row.beyond = value.change() != 0;  // a maximum has no noise to be within
-  return row;
+/// Whether a row tells something: not a number that is 0 on both sides.
+bool tells(const ComparedValue& value, double least) {
+  return !(std::isnan(value.a) || value.a < least) || !(std::isnan(value.b) || value.b < least);
+}
+
+std::size_t phaseIndex(const analysis::Fact& fact) {
+  constexpr std::string_view kBefore = "per_step.phases.";
+  const std::string_view key = fact.key.substr(std::min(kBefore.size(), fact.key.size()));
+  const auto found = std::find_if(kPhases.begin(), kPhases.end(),
+                                  [&](events::Phase phase) { return phaseKey(phase) == key; });
+  return static_cast<std::size_t>(found - kPhases.begin());
+}
+
+/// Of a phase, or of the time outside of all.
+QColor colorOf(const analysis::Fact& fact, const Theme& theme) {
+  const std::size_t phase = phaseIndex(fact);
+  return phase < kPhases.size() ? theme.phase(kPhases[phase]) : theme.neutralBar;
 }
 
 /// The headings of the columns of numbers.
 std::array<QString, 4> tableHeads() {
   return {ComparePanel::tr("A"), ComparePanel::tr("B"), ComparePanel::tr("Change"),
           ComparePanel::tr("Noise")};
-}
-
-/// The name of a row where the whole one does not fit.
-QString shortName(const QString& name) {
-  const std::pair<QString, QString> names[] = {
-      {ComparePanel::tr("Step p95, ms"), ComparePanel::tr("p95, ms")},
-      {ComparePanel::tr("Unplanned syncs, ms"), ComparePanel::tr("Unplanned, ms")},
-      {ComparePanel::tr("Planned syncs, ms"), ComparePanel::tr("Planned, ms")},
-      {ComparePanel::tr("Peak current, MiB"), ComparePanel::tr("Current, MiB")},
-      {ComparePanel::tr("Peak current, GiB"), ComparePanel::tr("Current, GiB")},
-      {ComparePanel::tr("Peak driver, MiB"), ComparePanel::tr("Driver, MiB")},
-      {ComparePanel::tr("Peak driver, GiB"), ComparePanel::tr("Driver, GiB")},
-      {text(phaseName(events::Phase::BatchAssembly)), ComparePanel::tr("assembly")},
-      {text(phaseName(events::Phase::DeviceMove)), ComparePanel::tr("move")},
-      {text(phaseName(events::Phase::OptimizerStep)), ComparePanel::tr("optimizer")},
-      {ComparePanel::tr("outside of phases"), ComparePanel::tr("outside")}};
-  for (const auto& [whole, shorter] : names) {
-    if (whole == name) return shorter;
-  }
-  return name;
 }
 
 QString stepsText(const analysis::RunSummary& summary) {
@@ -108,43 +124,31 @@ void ComparePanel::showComparison(const std::optional<analysis::Comparison>& com
 }
 
 std::vector<ComparePanel::Row> ComparePanel::numbers() const {
-  if (!comparison_) {
-    return {};
-  }
-  const analysis::Comparison& c = *comparison_;
-  std::vector<Row> rows{rowOf(tr("Step p95, ms"), c.stepMsP95, 1, msDecimals(c.stepMsP95))};
-  if (c.tokensPerS.a > 0) {  // else the sizes of the batches are not known
-    const bool many = std::max(c.tokensPerS.a, c.tokensPerS.b) >= 1000;
-    const QString unit = c.rateUnit == "samples/s" ? tr("Samples/s") : tr("Tokens/s");
-    rows.push_back(
-        rowOf(many ? tr("%1, k").arg(unit) : unit, c.tokensPerS, many ? 1000 : 1, many ? 2 : 0));
-  }
-  rows.push_back(rowOf(tr("Fallbacks, ms"), c.fallbackMs, 1, 1));
-  rows.push_back(rowOf(tr("Unplanned syncs, ms"), c.unplannedSyncMs, 1, 1));
-  rows.push_back(rowOf(tr("Planned syncs, ms"), c.plannedSyncMs, 1, 1));
-  if (c.a.memoryCounted && c.b.memoryCounted) {
-    rows.push_back(bytesRow(tr("Peak current"), c.currentPeakBytes));
-    rows.push_back(bytesRow(tr("Peak driver"), c.driverPeakBytes));
+  std::vector<Row> rows;
+  if (!comparison_) return rows;
+  const bool meanTells = comparison_->a.meanTells() || comparison_->b.meanTells();
+  for (const analysis::ComparedFact& each : comparison_->facts) {
+    const bool isShown = each.fact->group == analysis::FactGroup::kTime ||
+                         each.fact->group == analysis::FactGroup::kMemory;
+    // The median stands above, in large.
+    const bool isAbove = each.fact->key == "step_ms.p50";
+    const bool repeats = each.fact->key == "step_ms.mean" && !meanTells;
+    if (isShown && !isAbove && !repeats && tells(each.value, 1e-9)) rows.push_back(rowOf(each));
   }
   return rows;
 }
 
 std::vector<ComparePanel::Row> ComparePanel::phases() const {
   std::vector<Row> rows;
-  if (!comparison_) {
-    return rows;
-  }
-  for (const events::Phase phase : kPhases) {
-    const ComparedValue& value = comparison_->phaseMs[static_cast<std::size_t>(phase)];
-    if (std::max(value.a, value.b) >= kLeastShownMs) {
-      rows.push_back(rowOf(text(phaseName(phase)), value, 1, 1));
-      rows.back().color = Theme::of(this).phase(phase);
+  if (!comparison_) return rows;
+  for (const analysis::ComparedFact& each : comparison_->facts) {
+    if (each.fact->group != analysis::FactGroup::kPhase || !tells(each.value, kLeastShownMs)) {
+      continue;
     }
-  }
-  if (const ComparedValue& value = comparison_->outsideMs;
-      std::max(value.a, value.b) >= kLeastShownMs) {
-    rows.push_back(rowOf(tr("outside of phases"), value, 1, 1));
-    rows.back().color = Theme::of(this).neutralBar;
+    rows.push_back(rowOf(each));
+    rows.back().color = colorOf(*each.fact, Theme::of(this));
+    rows.back().name = text(each.fact->label);  // the caption says the unit
+    rows.back().brief = text(each.fact->brief);
   }
   return rows;
 }
@@ -153,30 +157,7 @@ QString ComparePanel::verdict() const {
   if (!comparison_) {
     return tr("A or B has no whole step. Select a longer range and press [ or ]");
   }
-  const bool byRate = !comparison_->sameTokens && comparison_->tokensPerS.a > 0;
-  const ComparedValue& p50 = comparison_->stepMsP50;
-  if (std::isnan(p50.noise)) {
-    return tr("Too few steps to tell a change from noise: each range needs %1")
-        .arg(analysis::kLeastComparedSteps);
-  }
-  if (byRate) {  // a step that has more to do may well take longer
-    const ComparedValue& rate = comparison_->tokensPerS;
-    const QString unit = text(comparison_->rateUnit);
-    const QString noise = percentText(rate.noise / rate.a);
-    if (!rate.beyondNoise())
-      return tr("No difference in %1 beyond the noise, ± %2").arg(unit, noise);
-    return (rate.change() > 0 ? tr("%1 more %2, beyond the noise, ± %3")
-                              : tr("%1 fewer %2, beyond the noise, ± %3"))
-        .arg(percentText(std::abs(rate.change()) / rate.a), unit, noise);
-  }
-  const QString noise = QString::number(p50.noise, 'f', 1);
-  if (!p50.beyondNoise()) {
-    return tr("No difference beyond the noise, ± %1 ms").arg(noise);
-  }
-  const double share = p50.a > 0 ? std::abs(p50.change()) / p50.a : 0;
-  return (p50.change() < 0 ? tr("%1 less time a step, beyond the noise, ± %2 ms")
-                           : tr("%1 more time a step, beyond the noise, ± %2 ms"))
-      .arg(percentText(share), noise);
+  return text(analysis::comparisonText(*comparison_));
 }
 
 void ComparePanel::paintEvent(QPaintEvent*) {
@@ -190,7 +171,7 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   double y = paintHead(painter, 10);
   y = paintKeyNumbers(painter, y + 8);
   const Theme& theme = Theme::of(this);
-  painter.setFont(textFont(kText, comparison_->stepMsP50.beyondNoise()));
+  painter.setFont(textFont(kText, comparison_->of("step_ms.p50").beyondNoise()));
   painter.setPen(theme.text1);
   const QRectF line(kPanelInset, y + 4, width() - 2 * kPanelInset, 36);
   QRectF used;
@@ -250,7 +231,7 @@ double ComparePanel::paintHead(QPainter& painter, double y) const {
 
 double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const ComparedValue& p50 = comparison_->stepMsP50;
+  const ComparedValue p50 = comparison_->of("step_ms.p50");
   const auto number = [](double ms) { return QString::number(ms, 'f', ms < 100 ? 1 : 0); };
   const int decimals = std::max(p50.a, p50.b) < 100 ? 1 : 0;
   const std::pair<QString, QString> numbers[] = {
@@ -363,9 +344,8 @@ double ComparePanel::paintTable(QPainter& painter, double y, const std::vector<R
     const QRectF name(x, y, edges[0] - columns[0] - x, kCompareRow);
     const QFontMetricsF metrics(textFont(kText));
     const bool fits = metrics.horizontalAdvance(row.name) <= name.width();
-    painter.drawText(
-        name, Qt::AlignLeft | Qt::AlignVCenter,
-        metrics.elidedText(fits ? row.name : shortName(row.name), Qt::ElideRight, name.width()));
+    painter.drawText(name, Qt::AlignLeft | Qt::AlignVCenter,
+                     metrics.elidedText(fits ? row.name : row.brief, Qt::ElideRight, name.width()));
     painter.setPen(theme.text2);
     put(0, row.a);
     painter.setPen(theme.text1);
@@ -388,12 +368,13 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
   painter.drawText(QRectF(kPanelInset, y, width() - 2 * kPanelInset, 16), Qt::AlignVCenter,
                    tr("Host time by phase, mean, ms a step"));
   y += 18;
-  const auto& phases = comparison_->phaseMs;
-  const ComparedValue& outside = comparison_->outsideMs;
-  double sumA = outside.a, sumB = outside.b;
-  for (const ComparedValue& value : phases) {
-    sumA += value.a;
-    sumB += value.b;
+  std::vector<const analysis::ComparedFact*> parts;
+  double sumA = 0, sumB = 0;
+  for (const analysis::ComparedFact& each : comparison_->facts) {
+    if (each.fact->group != analysis::FactGroup::kPhase) continue;
+    parts.push_back(&each);
+    sumA += each.value.a;
+    sumB += each.value.b;
   }
   const double most = std::max({sumA, sumB, 1e-9}), left = kPanelInset + 16,
                wide = width() - kPanelInset - left;
@@ -401,17 +382,13 @@ double ComparePanel::paintPhaseBars(QPainter& painter, double y) const {
     painter.setPen(theme.text2);
     painter.drawText(QRectF(kPanelInset, y - 3, 14, 14), Qt::AlignVCenter, letter);
     double x = left;
-    const auto bar = [&](double ms, const QColor& color) {
-      const double part = ms / most * wide;
+    for (const analysis::ComparedFact* each : parts) {
+      const double part = each->value.*side / most * wide;
       painter.fillRect(
           QRectF(std::round(x), y, std::max(std::round(x + part) - std::round(x) - 1, 0.0), 8),
-          color);
+          colorOf(*each->fact, theme));
       x += part;
-    };
-    for (const events::Phase phase : kPhases) {
-      bar(phases[static_cast<std::size_t>(phase)].*side, theme.phase(phase));
     }
-    bar(outside.*side, theme.neutralBar);
     y += 13;
   };
   paint(tr("A"), &ComparedValue::a);

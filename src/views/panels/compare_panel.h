@@ -24,7 +24,8 @@ class ComparePanel final : public QWidget {
 
   /// One row of a table, as it is drawn.
   struct Row {
-    QString name, a, b, change, noise;
+    QString name, brief;  ///< brief: where the name does not fit
+    QString a, b, change, noise;
     bool beyond = false;  ///< the change is beyond the noise, or exact
     QColor color = {};    ///< of a phase, or of the time outside of phases
   };

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "analysis/facts.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "models/qt_text.h"
@@ -30,6 +31,12 @@ constexpr double kBottom = 6;
 QString msNumber(double ms) {
   return QString::number(ms, 'f', ms < 100 ? 1 : 0);
 }
+/// What a number is called everywhere.
+QString labelOf(std::string_view key) {
+  const analysis::Fact* fact = analysis::findFact(key);
+  return fact ? text(fact->label) : QString();
+}
+
 constexpr int kLeastGap = 8;
 constexpr double kRuleGap = 8;  ///< between the numbers and those of the machine
 constexpr QChar kNoNumber = u'\u2013';
@@ -72,7 +79,7 @@ QString SelectionPanel::asText() const {
     return numbers_.fillsQueue ? QString(kNoNumber) : text(formatMs(value));
   };
   QStringList lines{line(headText(), stepsText()), line(keyTimeName(), ms(keyTimeMs())),
-                    line(tr("Step p95"), ms(numbers_.summary.stepMsP95))};
+                    line(labelOf("step_ms.p95"), ms(numbers_.summary.stepMsP95))};
   for (const Row& row : allRows()) {
     lines << line(row.name, QStringLiteral("%1 %2").arg(row.value, row.note).trimmed());
   }
@@ -340,7 +347,7 @@ void SelectionPanel::paintHistogram(QPainter& painter, const QRectF& rect) const
 }
 
 QString SelectionPanel::keyTimeName() const {
-  return numbers_.summary.meanTells() ? tr("Step mean") : tr("Step p50");
+  return labelOf(numbers_.summary.meanTells() ? "step_ms.mean" : "step_ms.p50");
 }
 
 double SelectionPanel::keyTimeMs() const {
@@ -383,15 +390,16 @@ std::vector<SelectionPanel::Row> SelectionPanel::rows() const {
       driverNote.isEmpty() ? QString() : tr("The share is of the recommended max");
   std::vector<Row> rows = {
       rateRow(),
-      {tr("Peak, current"),
+      {labelOf("memory.current_peak"),
        bytes(numbers_.summary.currentPeakBytes),
        {},
        numbers_.summary.currentPeakExact ? QString()
                                          : tr("The largest sample: it may have been more")},
-      {tr("Peak, driver"), bytes(numbers_.summary.driverPeakBytes), driverNote, driverTip}};
+      {labelOf("memory.driver_peak"), bytes(numbers_.summary.driverPeakBytes), driverNote,
+       driverTip}};
   if (numbers_.summary.meanTells() && !numbers_.fillsQueue) {
     rows.insert(rows.begin(),
-                {tr("Step p50"),
+                {labelOf("step_ms.p50"),
                  text(formatMs(numbers_.summary.stepMsP50)),
                  {},
                  tr("Where the host queues steps ahead, most are short, and some wait for all")});
