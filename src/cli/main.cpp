@@ -4,6 +4,7 @@
 
 #include "cli/accept_command.h"
 #include "cli/benchmark_command.h"
+#include "cli/compare_command.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/options.h"
@@ -44,6 +45,11 @@ int execute(const BenchmarkCommandOptions& options, int argc, char** argv) {
 int execute(const ReportOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runReport(options);
+}
+
+int execute(const CompareOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runCompare(options);
 }
 
 int execute(const AcceptOptions& options, int argc, char** argv) {

@@ -58,6 +58,7 @@ class CommandLine {
     addSweep();
     addBenchmark();
     addReport();
+    addCompare();
     addExport();
     addAccept();
     addDoctor();
@@ -266,6 +267,48 @@ class CommandLine {
     report_->footer("The text is wrapped to the terminal, or to $COLUMNS.");
   }
 
+  void addCompare() {
+    compare_ = app_.add_subcommand("compare", "Say what tells two recordings apart");
+    compare_->set_help_all_flag();
+    compare_->add_option("A", compareOptions_.a, "The recording to compare with")
+        ->type_name("")
+        ->required();
+    compare_->add_option("B", compareOptions_.b, "The recording after a change")
+        ->type_name("")
+        ->required();
+    auto* json = compare_->add_flag("--json", comparesAsJson_, "Print one JSON object");
+    compare_->add_flag("--markdown", comparesAsMarkdown_, "Print Markdown, to paste into an issue")
+        ->excludes(json);
+    compare_
+        ->add_option("--fail-if", limitTexts_,
+                     "Exit with 1 where B is worse, as in 'step_ms.p50 > +5 %'; may be repeated")
+        ->type_name("LIMIT")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    std::string keys;
+    for (const analysis::Fact& fact : analysis::facts()) {
+      keys += (keys.empty() ? "" : ", ") + std::string(fact.key);
+    }
+    compare_->footer(
+        "A LIMIT is a key, > or <, and a number: with a sign for the change from A to B (+5 %, "
+        "+20 ms, -64 MiB), without one for B's own value (250 ms). A change of a step's numbers "
+        "counts only where it is more than chance explains. Keys: " +
+        keys + '.');
+  }
+
+  Result<Invocation> readCompare() {
+    for (const std::string& text : limitTexts_) {
+      auto limit = analysis::parseFactLimit("--fail-if", text);
+      if (!limit) return limit.error();
+      compareOptions_.limits.push_back(std::move(*limit));
+    }
+    compareOptions_.form = comparesAsJson_       ? CompareOptions::Form::kJson
+                           : comparesAsMarkdown_ ? CompareOptions::Form::kMarkdown
+                                                 : CompareOptions::Form::kText;
+    return Invocation(compareOptions_);
+  }
+
   void addExport() {
     export_ = app_.add_subcommand("export", "Draw the window with a recording as a picture");
     export_->set_help_all_flag();
@@ -432,6 +475,7 @@ class CommandLine {
       return Invocation(sweepOptions_);
     }
     if (report_->parsed()) return Invocation(reportOptions_);
+    if (compare_->parsed()) return readCompare();
     if (accept_->parsed()) {
       if (!withdraws_ && acceptedReason_.empty()) {
         return usageError(
@@ -460,11 +504,15 @@ class CommandLine {
   CLI::App app_{"Profiler and memory monitor for PyTorch training on MPS"};
   CLI::App* record_ = nullptr;
   CLI::App* report_ = nullptr;
+  CLI::App* compare_ = nullptr;
   CLI::App* accept_ = nullptr;
   CLI::App* export_ = nullptr;
   CLI::App* doctor_ = nullptr;
   CLI::App* sweep_ = nullptr;
   CLI::App* benchmark_ = nullptr;
+  CompareOptions compareOptions_;
+  bool comparesAsJson_ = false, comparesAsMarkdown_ = false;
+  std::vector<std::string> limitTexts_;
   RunTexts runTexts_, recordTexts_, doctorTexts_, sweepRunTexts_;
   BenchmarkCommandTexts benchmarkTexts_;
   BenchmarkCommandOptions benchmarkOptions_;

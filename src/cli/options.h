@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "analysis/fact_limit.h"
 #include "core/result.h"
 #include "run/benchmark_run.h"
 #include "run/sweep_run.h"
@@ -65,6 +66,15 @@ struct ReportOptions {
   bool full = false;  ///< with the sections that only --full shows
 };
 
+/// Options of `highwater compare`.
+struct CompareOptions {
+  /// How the comparison is written.
+  enum class Form { kText, kMarkdown, kJson };
+  std::string a, b;  ///< recordings
+  Form form = Form::kText;
+  std::vector<analysis::FactLimit> limits;
+};
+
 /// Options of `highwater accept`.
 struct AcceptOptions {
   std::string recording;
@@ -101,9 +111,9 @@ struct DoctorOptions {
 };
 
 /// Result of a valid command line: its command, as the type of its options.
-using Invocation =
-    std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions, ExportOptions,
-                 DoctorOptions, AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
+using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
+                                ExportOptions, CompareOptions, DoctorOptions, AcceptOptions,
+                                SweepCommandOptions, BenchmarkCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

@@ -21,11 +21,6 @@ std::string adviceText(const Finding& finding) {
   return finding.advice + (acceptable ? " (highwater accept)" : "");
 }
 
-/// What is wrong, and what fixing it saves where that is known.
-std::string headline(const Finding& finding) {
-  return finding.title + (finding.gain.empty() ? "" : "; fixing it saves " + finding.gain);
-}
-
 QJsonObject gainJson(const analysis::Gain& gain) {
   return {{"estimate", gain.estimate}, {"low", gain.low}, {"high", gain.high}};
 }
@@ -68,6 +63,15 @@ std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
 
 }  // namespace
 
+std::string findingHeadline(const Finding& finding) {
+  return finding.title + (finding.gain.empty() ? "" : "; fixing it saves " + finding.gain);
+}
+
+std::string findingWithLine(const Finding& finding) {
+  const bool saysLine = finding.title.find(finding.line) != std::string::npos;
+  return findingHeadline(finding) + (saysLine ? "" : ", at " + finding.line);
+}
+
 std::string briefFindings(const Findings& findings, std::size_t width) {
   constexpr std::size_t kMost = 3;
   std::string lines;
@@ -76,10 +80,8 @@ std::string briefFindings(const Findings& findings, std::size_t width) {
   }
   for (std::size_t i = 0; i < std::min(kMost, findings.found.size()); ++i) {
     const Finding& finding = findings.found[i];
-    const bool saysLine = finding.title.find(finding.line) != std::string::npos;
-    lines += hangingText(std::to_string(i + 1) + ". ",
-                         plainText(headline(finding) + (saysLine ? "" : ", at " + finding.line)), 3,
-                         width);
+    lines +=
+        hangingText(std::to_string(i + 1) + ". ", plainText(findingWithLine(finding)), 3, width);
   }
   if (findings.found.size() > kMost) {
     lines += "and " + std::to_string(findings.found.size() - kMost) + " more\n";
@@ -112,7 +114,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   for (const Finding& finding : findings.found) {
     const std::string begin = "  " + std::to_string(++number) + ". ", space(begin.size(), ' ');
     lines +=
-        hangingText(begin, plainText(headline(finding)), space.size(), width) +
+        hangingText(begin, plainText(findingHeadline(finding)), space.size(), width) +
         hangingText(space, plainText(finding.evidence), space.size(), width) +
         hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
     if (const std::string_view source = findingSource(finding.kind); !source.empty()) {

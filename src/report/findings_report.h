@@ -8,6 +8,12 @@
 
 namespace highwater::report {
 
+/// What is wrong in one line, and what fixing it saves where that is known.
+[[nodiscard]] std::string findingHeadline(const analysis::Finding& finding);
+
+/// The same with the line of code, where the headline does not name it.
+[[nodiscard]] std::string findingWithLine(const analysis::Finding& finding);
+
 /// The findings as a text: each with its cost, its evidence and what to do; then the accepted
 /// fallbacks. Wrapped to `width`.
 [[nodiscard]] std::string findingsText(const analysis::Findings& findings, std::size_t width);

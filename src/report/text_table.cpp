@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/plain_text.h"
+
 namespace highwater::report {
 namespace {
 
@@ -74,6 +76,32 @@ std::string TextTable::text(std::size_t indent, std::size_t width) const {
     if (!below.empty()) lines += hangingText(space, below, space.size(), width);
   }
   return lines;
+}
+
+std::string TextTable::markdown(const std::vector<std::string>& heads) const {
+  const auto line = [](const std::vector<std::string>& cells) {
+    std::string all = "|";
+    for (const std::string& cell : cells) all += ' ' + markdownText(cell) + " |";
+    return all + '\n';
+  };
+  std::string all = line(heads) + '|';
+  for (const Align align : columns_) all += align == Align::kRight ? " ---: |" : " --- |";
+  all += '\n';
+  for (std::vector<std::string> row : rows_) {
+    row.resize(columns_.size());
+    all += line(row);
+  }
+  return all;
+}
+
+std::string markdownText(std::string_view text) {
+  constexpr std::string_view kMarkup = "\\`*_[]<>|~&#@!";
+  std::string escaped;
+  for (const char c : plainText(text)) {
+    if (kMarkup.find(c) != std::string_view::npos) escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
 }
 
 std::size_t opColumn(std::size_t width) {

@@ -2,6 +2,8 @@
 
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "report/text_wrap.h"
@@ -25,10 +27,15 @@ class TextTable {
   /// Where the table is too wide, the cells from `column` on stand below their row, with commas
   /// between them. All of them are texts; at least one column stays.
   void foldFrom(std::size_t column) { foldFrom_ = column; }
+  /// Adds a row above the others: the heads of the columns.
+  void addFirst(std::vector<std::string> cells) { rows_.insert(rows_.begin(), std::move(cells)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
   /// One line per row, indented by `indent` spaces, with two spaces between columns; more lines
   /// where one would be longer than `width`.
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = kUnlimited) const;
+  /// The rows under `heads`, one for each column, as a table of GitHub-flavoured Markdown.
+  [[nodiscard]] std::string markdown(const std::vector<std::string>& heads) const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> columnWidths() const;
@@ -42,6 +49,10 @@ class TextTable {
   std::map<std::size_t, std::size_t> limits_;  ///< width by column
   std::vector<std::vector<std::string>> rows_;
 };
+
+/// Escapes what Markdown, or HTML in it, would take for markup. Control characters and line feeds
+/// become U+FFFD.
+[[nodiscard]] std::string markdownText(std::string_view text);
 
 /// The room for the names of ops beside their numbers, in lines of `width`.
 [[nodiscard]] std::size_t opColumn(std::size_t width);
