@@ -9,6 +9,7 @@ from unittest import mock
 import torch
 
 from support import SOURCES  # noqa: F401  makes highwater importable
+from highwater import _probe
 from highwater._code import kept_output, sampler_code
 
 HERE = os.path.basename(__file__)
@@ -155,6 +156,19 @@ class Code(unittest.TestCase):
     def test_others_have_none(self):
         for sampler in (torch.utils.data.SequentialSampler([1]), None, [3, 1]):
             self.assertIsNone(sampler_code(sampler))
+
+    def test_folders_of_libraries_are_looked_for_once(self):
+        # The line of a call is asked for in each of the first steps, by code that is to disturb none of them.
+        _probe.library_folders()
+        with mock.patch("highwater._probe._look_for_library_folders", return_value=("/lib/",)) as look:
+            for _ in range(3):
+                self.assertEqual(_probe.line_of_user().split(":")[0], HERE)
+            look.assert_not_called()
+            with tempfile.TemporaryDirectory() as folder, mock.patch.object(sys, "path", [*sys.path, folder]):
+                self.assertEqual(_probe.library_folders(), ("/lib/",))
+                _probe.library_folders()
+                look.assert_called_once()
+        self.assertIn(os.path.join(os.path.dirname(torch.__file__), ""), _probe.library_folders())
 
 
 if __name__ == "__main__":

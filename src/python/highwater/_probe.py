@@ -317,7 +317,7 @@ def _text_with_line(error: BaseException, most_bytes: int) -> str:
 
     Where a library called that, "(model.py:29, called at train.py:45)", as a model's forward is.
     """
-    folders, line, called_at, trace = tuple(library_folders()), "", "", error.__traceback__
+    folders, line, called_at, trace = library_folders(), "", "", error.__traceback__
     in_library = False
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -400,8 +400,25 @@ def _is_scripts(folder: str) -> bool:
         return False
 
 
-def library_folders() -> list[str]:
-    """The folders whose code is not the user's, each with a separator at its end."""
+# What library_folders() returned last, with what it was made of. Looking at the folders takes as long as a small step.
+_known_folders: tuple = ()
+_known_path: list = []
+_known_with_torch = False
+
+
+def library_folders() -> tuple[str, ...]:
+    """The folders whose code is not the user's, each with a separator at its end. They are looked at again where
+    sys.path has changed."""
+    global _known_folders, _known_path, _known_with_torch
+    path, has_torch = list(sys.path), "torch" in sys.modules
+    # By identity: an entry may be an object of the script's own.
+    is_known = len(path) == len(_known_path) and all(new is old for new, old in zip(path, _known_path))
+    if not (_known_folders and is_known and has_torch == _known_with_torch):
+        _known_folders, _known_path, _known_with_torch = _look_for_library_folders(), path, has_torch
+    return _known_folders
+
+
+def _look_for_library_folders() -> tuple[str, ...]:
     paths = sysconfig.get_paths()
     folders = {paths["stdlib"], paths["platstdlib"], paths["purelib"], paths["platlib"],
                *site.getsitepackages(), site.getusersitepackages(), os.path.dirname(os.path.abspath(__file__))}
@@ -412,7 +429,8 @@ def library_folders() -> list[str]:
     folders |= {path for path in sys.path if isinstance(path, str) and _has_packages(path) and not _is_scripts(path)}
     if "torch" in sys.modules:
         folders.add(os.path.dirname(sys.modules["torch"].__file__))
-    return sorted(os.path.join(folder, "") for folder in folders | {os.path.realpath(each) for each in folders})
+    return tuple(sorted(os.path.join(folder, "")
+                        for folder in folders | {os.path.realpath(each) for each in folders}))
 
 
 def _number(knob, value) -> float:
