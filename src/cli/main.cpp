@@ -13,6 +13,7 @@
 #include "cli/run_command.h"
 #include "cli/sweep_command.h"
 #include "cli/terminal.h"
+#include "cli/trace_export.h"
 #include "cli/window_command.h"
 #include "core/exit_codes.h"
 #include "core/version.h"
@@ -50,6 +51,11 @@ int execute(const ReportOptions& options, int argc, char** argv) {
 int execute(const CompareOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runCompare(options);
+}
+
+int execute(const TraceOptions& options, int argc, char** argv) {
+  const QCoreApplication application(argc, argv);
+  return runTraceExport(options);
 }
 
 int execute(const AcceptOptions& options, int argc, char** argv) {

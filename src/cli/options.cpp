@@ -310,7 +310,7 @@ class CommandLine {
   }
 
   void addExport() {
-    export_ = app_.add_subcommand("export", "Draw the window with a recording as a picture");
+    export_ = app_.add_subcommand("export", "Write a recording as a picture or as a trace");
     export_->set_help_all_flag();
     export_->add_option("FILE", exportOptions_.recording, "The recording")
         ->type_name("")
@@ -320,9 +320,11 @@ class CommandLine {
       auto* option = export_->add_option(name, text, help)->type_name(type);
       return text.empty() ? option : option->capture_default_str();
     };
-    add("--to", exportOptions_.image, "The picture to write, for example run.png", "FILE")
+    add("--to", exportOptions_.image,
+        "The file to write: a picture of the window (run.png), or a trace for Perfetto (run.json)",
+        "FILE")
         ->required();
-    export_->add_flag("--force", exportOptions_.force, "Overwrite an existing picture");
+    export_->add_flag("--force", exportOptions_.force, "Overwrite an existing file of that kind");
     add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
     add("--until", untilText_, "End at this time of the run, for example 52s", "TIME");
     add("--steps", stepsText_, "Show these steps, for example 120-139", "A-B")
@@ -333,10 +335,28 @@ class CommandLine {
     add("--view", viewText_, "timeline or tuning", "NAME");
     export_->add_flag("--greyscale", exportOptions_.greyscale,
                       "Without colour, to see that nothing is told by colour alone");
-    export_->footer("Without --from, --until and --steps the whole run is shown.");
+    export_->footer(
+        "Without --from, --until and --steps the whole run is shown. A trace always holds all of "
+        "it: Chrome's Trace Event Format, which Perfetto, chrome://tracing and tools for traces of "
+        "torch.profiler read.");
+  }
+
+  /// An export to Chrome's format, which takes none of the options of a picture.
+  Result<Invocation> readTraceExport() {
+    for (const CLI::Option* option : export_->get_options()) {
+      const std::string name = option->get_name();
+      const bool isOfTrace = option->get_positional() || name == "--to" || name == "--force";
+      if (!isOfTrace && option->count() > 0) {
+        return usageError(name + " is for pictures; a trace (" + exportOptions_.image +
+                          ") holds the whole run");
+      }
+    }
+    return Invocation(
+        TraceOptions{exportOptions_.recording, exportOptions_.image, exportOptions_.force});
   }
 
   Result<Invocation> readExport() {
+    if (exportOptions_.image.ends_with(".json")) return readTraceExport();
     auto size = readSize(sizeText_);
     if (!size) return size.error();
     constexpr std::string_view kThemes[] = {"dark", "light"};

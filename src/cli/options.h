@@ -81,7 +81,14 @@ struct AcceptOptions {
   FallbackAcceptance acceptance;
 };
 
-/// Options of `highwater export`.
+/// Options of `highwater export` to a trace.
+struct TraceOptions {
+  std::string recording;
+  std::string trace;   ///< the file to write
+  bool force = false;  ///< overwrites an existing trace
+};
+
+/// Options of `highwater export` to a picture.
 struct ExportOptions {
   std::string recording;
   std::string image;
@@ -112,8 +119,8 @@ struct DoctorOptions {
 
 /// Result of a valid command line: its command, as the type of its options.
 using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, CompareOptions, DoctorOptions, AcceptOptions,
-                                SweepCommandOptions, BenchmarkCommandOptions>;
+                                ExportOptions, TraceOptions, CompareOptions, DoctorOptions,
+                                AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

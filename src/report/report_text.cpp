@@ -228,13 +228,6 @@ std::string endLine(const LiveStore& store, const RecordingCondition& condition)
   return std::string(runEndKey(store.end()->reason)) + ": " + plainText(store.end()->message);
 }
 
-/// "train.py:12 (main), in transformers/trainer.py:1911 Trainer.train".
-std::string siteText(const CallSiteParts& site) {
-  std::string text = site.line;
-  if (!site.function.empty()) text += text.empty() ? site.function : " (" + site.function + ')';
-  return site.library.empty() ? text : text + std::string(kInLibrary) + site.library;
-}
-
 /// Waits, or fallbacks, by line: the longest kMostLines, then how many more there are.
 std::string lineSection(const std::string& title, const std::vector<LineTotal>& totals,
                         std::size_t width) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/definition_table.h"
 #include "core/units.h"
 
 /// Conversions of single values, for the sources of this folder.
@@ -39,6 +40,13 @@ inline QJsonValue textOrNull(std::string_view value) {
 /// Converts an optional number to JSON; null if it is absent, NaN or infinite.
 inline QJsonValue orNull(const std::optional<double>& value) {
   return value ? real(*value) : QJsonValue();
+}
+
+/// A line of code as a text: "train.py:12 (main), in transformers/trainer.py:1911 Trainer.train".
+inline std::string siteText(const CallSiteParts& site) {
+  std::string text = site.line;
+  if (!site.function.empty()) text += text.empty() ? site.function : " (" + site.function + ')';
+  return site.library.empty() ? text : text + std::string(kInLibrary) + site.library;
 }
 
 }  // namespace highwater::report

@@ -60,6 +60,9 @@ ComparePanel::Row rowOf(const analysis::ComparedFact& compared) {
   const auto named = [&](std::string_view label) {
     return unit.name.isEmpty() ? text(label) : text(label) + QStringLiteral(", ") + unit.name;
   };
+  // A peak that differs by a few pages reads as the same.
+  const bool showsChange =
+      QString::number(std::abs(value.change()) / unit.size, 'f', unit.decimals).toDouble() > 0;
   return {named(compared.fact->label),
           named(compared.fact->brief),
           number(value.a),
@@ -67,7 +70,7 @@ ComparePanel::Row rowOf(const analysis::ComparedFact& compared) {
           std::isnan(value.change()) ? QStringLiteral("\u2013")
                                      : changeText(value.change() / unit.size, unit.decimals),
           noiseText(value.noise / unit.size, unit.decimals),
-          compared.differs()};
+          compared.differs() && showsChange};
 }
 
 /// Whether a row tells something: not a number that is 0 on both sides.
