@@ -4,7 +4,7 @@
 
 #include "core/sim_knobs.h"
 #include "core/units.h"
-#include "window/start/shell_words.h"
+#include "session/shell_words.h"
 #include "window/tr.h"
 
 namespace highwater::window {
@@ -24,7 +24,7 @@ bool isRatio(const QString& text) {
 /// The NAME=VALUE words of the form; none, and a problem, where a word is another.
 QStringList otherVariables(const ScriptFields& fields, ScriptProblems& problems) {
   static const QRegularExpression variable(QStringLiteral("^[A-Za-z_][A-Za-z0-9_]*="));
-  const auto words = splitShellWords(fields.otherVariables);
+  const auto words = session::splitShellWords(fields.otherVariables);
   if (!words) {
     problems[ScriptField::kOtherVariables] = asNote(words.error());
     return {};

@@ -5,7 +5,7 @@
 #include <QStandardPaths>
 
 #include "run/recordings_folder.h"
-#include "window/start/shell_words.h"
+#include "session/shell_words.h"
 
 namespace highwater::window {
 
@@ -43,7 +43,7 @@ QString scriptFileOf(const ScriptFields& fields) {
   const QString folder = workingFolderOf(fields);
   const QString whole = run::meantPath(script, folder);
   if (QFileInfo(whole).isFile()) return whole;
-  const auto words = splitShellWords(script);
+  const auto words = session::splitShellWords(script);
   const QString first = words ? run::meantPath(words->value(0), folder) : QString();
   return QFileInfo(first).isFile() ? first : QString();
 }
@@ -59,7 +59,7 @@ QString pythonOf(const ScriptFields& fields) {
 QString recordingStemOf(const ScriptFields& fields) {
   const QString file = scriptFileOf(fields);
   if (!file.isEmpty()) return QFileInfo(file).completeBaseName();
-  const auto words = splitShellWords(fields.script);
+  const auto words = session::splitShellWords(fields.script);
   if (!words) return QStringLiteral("script");
   // Of a launcher's words the script, if it is among them: torchrun --nproc_per_node 1 train.py.
   for (const QString& each : *words) {

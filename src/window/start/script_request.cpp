@@ -7,8 +7,8 @@
 #include <QStandardPaths>
 
 #include "run/recordings_folder.h"
+#include "session/shell_words.h"
 #include "window/start/script_environment.h"
-#include "window/start/shell_words.h"
 #include "window/tr.h"
 
 namespace highwater::window {
@@ -61,7 +61,7 @@ class ScriptCheck {
       const QString python = pythonPath();
       if (!command.isEmpty()) command.prepend(python);
     }
-    auto arguments = splitShellWords(fields_.arguments);
+    auto arguments = session::splitShellWords(fields_.arguments);
     if (!arguments) return problem(ScriptField::kArguments, asNote(arguments.error()));
     command << *arguments;
     if (const QString option = isolatingOption(command); !option.isEmpty()) {
@@ -79,7 +79,7 @@ class ScriptCheck {
     }
     // A file may have blanks in its name without quotes.
     if (QFileInfo(run::meantPath(script, folder_)).isFile()) return fileWords(script, {});
-    const auto words = splitShellWords(script);
+    const auto words = session::splitShellWords(script);
     if (!words || words->isEmpty()) {
       problem(ScriptField::kScript, words ? tr("Name a script") : asNote(words.error()));
       return {};
@@ -188,9 +188,9 @@ QString terminalCommand(const ScriptRequest& request) {
   const QString name = QStringLiteral("highwater");
   const bool isOwn = QFileInfo(own).fileName() == name;
   const bool isFound = QFileInfo(QStandardPaths::findExecutable(name)) == QFileInfo(own);
-  QString line = QStringLiteral("cd %1 && ").arg(quoteShellWord(options.workingFolder));
+  QString line = QStringLiteral("cd %1 && ").arg(session::quoteShellWord(options.workingFolder));
   for (const QString& each : options.environment) {
-    line += each.section(u'=', 0, 0) + u'=' + quoteShellWord(each.section(u'=', 1)) + u' ';
+    line += each.section(u'=', 0, 0) + u'=' + session::quoteShellWord(each.section(u'=', 1)) + u' ';
   }
   QStringList words{isOwn && !isFound ? own : name, QStringLiteral("run")};
   if (options.simulated) words << QStringLiteral("--device") << QStringLiteral("sim");
@@ -205,7 +205,7 @@ QString terminalCommand(const ScriptRequest& request) {
     const QString relative = program.mid(inside.size());
     program = relative.contains(u'/') ? relative : QStringLiteral("./") + relative;
   }
-  return line + quoteShellWords(words);
+  return line + session::quoteShellWords(words);
 }
 
 }  // namespace highwater::window

@@ -1,14 +1,14 @@
 #include <QProcess>
 #include <QTest>
 
+#include "session/shell_words.h"
 #include "support/test_program.h"
-#include "window/start/shell_words.h"
 
 using namespace highwater;
 using highwater::test::kWaitMs;
-using window::quoteShellWord;
-using window::quoteShellWords;
-using window::splitShellWords;
+using session::quoteShellWord;
+using session::quoteShellWords;
+using session::splitShellWords;
 
 namespace {
 

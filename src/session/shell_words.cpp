@@ -1,9 +1,9 @@
-#include "window/start/shell_words.h"
+#include "session/shell_words.h"
 
 #include <algorithm>
 #include <string>
 
-namespace highwater::window {
+namespace highwater::session {
 namespace {
 
 bool isBlank(QChar c) {
@@ -88,4 +88,4 @@ QString quoteShellWords(const QStringList& words) {
   return quoted.join(u' ');
 }
 
-}  // namespace highwater::window
+}  // namespace highwater::session

@@ -5,7 +5,7 @@
 
 #include "core/result.h"
 
-namespace highwater::window {
+namespace highwater::session {
 
 /// Splits a text into words as a POSIX shell does: at blanks and line ends outside of quotes, with
 /// '…', "…" and backslashes. Expands nothing: no variables, wildcards or ~. Fails with kUsage for a
@@ -18,4 +18,4 @@ namespace highwater::window {
 /// Quotes each word and joins them with blanks.
 [[nodiscard]] QString quoteShellWords(const QStringList& words);
 
-}  // namespace highwater::window
+}  // namespace highwater::session
