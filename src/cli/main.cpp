@@ -73,6 +73,12 @@ int execute(const ExportOptions& options, int argc, char** argv) {
 }
 
 int execute(const WindowOptions& options, int argc, char** argv) {
+  if (options.script && !options.insists && !hasDisplay()) {
+    ScriptCommandOptions recorded;
+    recorded.script = *options.script;
+    recorded.quiet = options.quiet;
+    return execute(recorded, argc, argv);
+  }
   return runWindow(options, argc, argv);
 }
 

@@ -199,6 +199,10 @@ class CommandLine {
         run_->add_option("--record", script_.output, "Write a recording there, without a window")
             ->type_name("FILE");
     run_->add_flag("--force", script_.force, "Overwrite an existing recording")->needs(record);
+    run_->add_flag("--window", window_.insists,
+                   "Open the window also where there seems to be no display")
+        ->excludes(record);
+    run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
     run_->add_option("--device", scriptDevice_,
                      "What mps is in the program: auto (as without Highwater) or sim")
         ->type_name("NAME")
@@ -211,7 +215,8 @@ class CommandLine {
         ->required();
     run_->footer(
         "For example: highwater run -- python train.py --epochs 2. The program keeps its Python, "
-        "its environment, its terminal and its exit code.");
+        "its environment, its terminal and its exit code. Without a display, as by ssh, the run is "
+        "recorded into the recordings folder. At its end a result is printed on stderr.");
     scriptSim_.addTo(*run_);
   }
 
@@ -232,6 +237,7 @@ class CommandLine {
     }
     if (!script_.output.empty()) return Invocation(script_);
     window_.script = script_.script;
+    window_.quiet = script_.quiet;
     return Invocation(window_);
   }
 

@@ -25,6 +25,10 @@ struct WindowOptions {
   std::optional<session::ScriptOptions> script;  ///< the user's own program, started at once
   std::string recording;                         ///< empty: none
   bool startAtOnce = false;                      ///< start training as soon as the window is open
+  /// Of a program: a window is wanted also where there seems to be no display. Else it is recorded
+  /// without one there.
+  bool insists = false;
+  bool quiet = false;  ///< of a program that is recorded without a window: no result at its end
 };
 
 /// Options of `highwater record`.
@@ -36,11 +40,12 @@ struct RecordOptions {
   std::vector<FallbackAcceptance> accepted;
 };
 
-/// Options of `highwater run --record`.
+/// Options of `highwater run` without a window.
 struct ScriptCommandOptions {
   session::ScriptOptions script;
-  std::string output;  ///< the recording
+  std::string output;  ///< the recording; empty: one in the recordings folder
   bool force = false;
+  bool quiet = false;  ///< no result is printed at the end
 };
 
 /// Options of `highwater sweep`.

@@ -11,9 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
-#include "analysis/run_summary.h"
 #include "cli/progress.h"
 #include "cli/sim_options.h"
 #include "cli/stop_signals.h"
@@ -21,7 +19,6 @@
 #include "core/exit_codes.h"
 #include "core/knobs.h"
 #include "core/units.h"
-#include "report/findings_report.h"
 #include "report/report_text.h"
 #include "run/abort_recovery.h"
 #include "run/recording_output.h"
@@ -212,9 +209,7 @@ class RecordCommand final : public QObject {
     const analysis::LiveStore& store = run_.store();
     const std::string recording = run_.recordingLine();
     if (!recording.empty() && !store.steps().records.empty()) {
-      const std::size_t width = textWidth(stdout);
-      print('\n' + report::briefFindings(analysis::findProblems(store), width) +
-            report::shortSummary(store, analysis::summarize(store), width));
+      print('\n' + report::runResult(store, textWidth(stdout)));
     }
     if (!recording.empty()) print("Recording  " + recording + '\n');
     if (!failure_.empty()) {

@@ -7,15 +7,12 @@
 #include <cstdio>
 #include <string>
 
-#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
-#include "analysis/run_summary.h"
 #include "cli/script_exit.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/simulation.h"
-#include "report/findings_report.h"
 #include "report/report_text.h"
 #include "run/recording_output.h"
 #include "run/run.h"
@@ -23,6 +20,7 @@
 #include "session/run_end.h"
 #include "session/script_process.h"
 #include "session/session.h"
+#include "session/shell_words.h"
 #include "session/start_signals.h"
 
 namespace highwater::cli {
@@ -51,13 +49,24 @@ extern "C" void passOn(int signal) {
 /// The run of the user's program, and what is printed about it.
 class ScriptCommand final : public QObject {
  public:
-  explicit ScriptCommand(const ScriptCommandOptions& options) : script_(options.script), run_({}) {
+  explicit ScriptCommand(const ScriptCommandOptions& options)
+      : script_(options.script),
+        quiet_(options.quiet),
+        tellsName_(options.output.empty() && !options.quiet),
+        run_({}) {
     script_.isHeard = false;
     // Before the program does its work, so that another run that writes the file is noticed.
-    run_.recordTo({options.output, options.force, run::RecordingTarget::Begins::kAtOnce});
+    if (!options.output.empty()) {
+      run_.recordTo({options.output, options.force, run::RecordingTarget::Begins::kAtOnce});
+    }
     connect(&run_, &Run::linePrinted, this,
             [](const QString& line) { printError(line.toStdString()); });
     connect(&run_, &Run::stateChanged, this, [this] {
+      // The name is made: it is told as soon as there is such a file.
+      if (tellsName_ && run_.recording()) {
+        tellsName_ = false;
+        printError("recording to " + run_.recordingPath().string());
+      }
       if (run_.state() == session::Session::State::kEnded && !run_.store().run()) {
         run_.dropRecording();
       }
@@ -112,22 +121,23 @@ class ScriptCommand final : public QObject {
     const analysis::LiveStore& store = run_.store();
     if (!store.run()) return sayWhyNothingWasRecorded();
     if (const std::string problem = run_.recordingProblem(); !problem.empty()) printError(problem);
-    say("\n");  // the program's last line may be open
-    if (!store.steps().records.empty()) {
-      const analysis::Findings findings = analysis::findProblems(store);
-      say(report::briefFindings(findings, textWidth(stderr)));
-      say(report::shortSummary(store, analysis::summarize(store), textWidth(stderr)));
-    } else {
-      for (const analysis::Finding& each : analysis::findProblems(store).found) {
-        say(each.title + ": " + each.advice + '\n');
-      }
-    }
-    say("Recording  " + run_.recordingLine() + '\n');
+    if (!quiet_) tellResult();
     if (!session::endedAsPlanned(end_)) say("Ended      " + end_.message + '\n');
     if (const qint64 left = run_.processLeftBehind(); left != 0) {
       say("Not recorded  process " + std::to_string(left) +
           ", which the program has started, goes on\n");
     }
+  }
+
+  void tellResult() const {
+    const analysis::LiveStore& store = run_.store();
+    say("\n");  // the program's last line may be open
+    say(report::runResult(store, textWidth(stderr)));
+    say("Recording  " + run_.recordingLine() + '\n');
+    say("More       highwater report " +
+        session::quoteShellWord(QString::fromStdString(run_.recordingPath().string()))
+            .toStdString() +
+        '\n');
     const bool onCpu = store.hello() && store.hello()->device.selected == "cpu";
     if (kHasSimulation && !script_.simulated && onCpu) {
       say("The training ran on the CPU: " + std::string(session::kSimulationHint) + '\n');
@@ -144,6 +154,7 @@ class ScriptCommand final : public QObject {
   static void say(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
   session::ScriptOptions script_;
+  bool quiet_, tellsName_;
   RunEnd end_;
   Run run_;
 };
@@ -151,8 +162,11 @@ class ScriptCommand final : public QObject {
 }  // namespace
 
 int runScript(const ScriptCommandOptions& options) {
-  if (auto usable = run::checkOutput(options.output, options.force); !usable)
-    return failWith(usable.error());
+  if (!options.output.empty()) {
+    if (auto usable = run::checkOutput(options.output, options.force); !usable) {
+      return failWith(usable.error());
+    }
+  }
   warnOfLiftedLimit("mps", options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.

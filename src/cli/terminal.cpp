@@ -35,6 +35,19 @@ std::size_t textWidth(std::FILE* stream) {
   return static_cast<std::size_t>(std::max(width, kLeast));
 }
 
+bool hasDisplay() {
+  const auto isSet = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  };
+  if (std::getenv("QT_QPA_PLATFORM") != nullptr) return true;
+#if defined(__APPLE__)
+  return !isSet("SSH_CONNECTION");
+#else
+  return isSet("DISPLAY") || isSet("WAYLAND_DISPLAY");
+#endif
+}
+
 void printError(std::string_view message) {
   // A message may quote a damaged file: only its line feeds are trusted.
   std::string text = "highwater: ";

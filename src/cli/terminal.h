@@ -23,6 +23,10 @@ struct Terminal {
 /// 80. At least 40.
 [[nodiscard]] std::size_t textWidth(std::FILE* stream);
 
+/// Whether a window can be shown, as far as the environment tells: not by ssh on a Mac, and on
+/// Linux only with a display, or where QT_QPA_PLATFORM is set.
+[[nodiscard]] bool hasDisplay();
+
 /// Prints "highwater: message" to stderr. Control characters other than line feeds are escaped.
 void printError(std::string_view message);
 

@@ -23,16 +23,6 @@
 namespace highwater::cli {
 namespace {
 
-/// Checked first, because Qt aborts the process where it finds no display.
-bool hasDisplay() {
-#if defined(Q_OS_MACOS)
-  return true;
-#else
-  return qEnvironmentVariableIsSet("QT_QPA_PLATFORM") || !qEnvironmentVariableIsEmpty("DISPLAY") ||
-         !qEnvironmentVariableIsEmpty("WAYLAND_DISPLAY");
-#endif
-}
-
 constexpr char kWithoutDisplay[] =
     "use 'highwater report' or 'highwater export', which need none, or set "
     "QT_QPA_PLATFORM=offscreen";
@@ -123,9 +113,10 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     printError(noSuchFileText(options.recording));
     return kExitUsage;
   }
+  // Checked first, because Qt aborts the process where it finds no display.
   if (!hasDisplay()) {
     printError(std::string("there is no display for the window; ") +
-               (options.script ? "'highwater run --record FILE -- COMMAND' records without one"
+               (options.script              ? "without --window the run is recorded without one"
                 : options.recording.empty() ? "'highwater record' trains and records without one"
                                             : kWithoutDisplay));
     return kExitFailed;

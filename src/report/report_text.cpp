@@ -322,11 +322,26 @@ std::string deviceSentence(const DeviceReport& device) {
   return device.reason.empty() ? label : label + ": " + plainText(device.reason);
 }
 
-std::string shortSummary(const LiveStore& store, const RunSummary& summary, std::size_t width) {
+std::string runResult(const LiveStore& store, std::size_t width) {
+  const analysis::Findings findings = analysis::findProblems(store);
+  if (store.steps().records.empty()) {
+    std::string lines;
+    for (const analysis::Finding& each : findings.found) {
+      lines += hangingText("", plainText(each.title + ": " + each.advice), 2, width);
+    }
+    return lines;
+  }
   TextTable table({Align::kLeft, Align::kLeft});
-  addNumbers(table, store, summary, false);
+  if (store.run()) table.add({"Run", runLine(*store.run())});
+  if (const std::string time = accountLine(analysis::accountTime(store)); !time.empty()) {
+    table.add({"Time", time});
+  }
+  addNumbers(table, store, analysis::summarize(store), false);
+  if (const std::string batch = safeBatchLine(store, findings); !batch.empty()) {
+    table.add({"Safe batch", batch});
+  }
   if (store.dropped() > 0) table.add({"Dropped", droppedLine(store)});
-  return table.text(0, width);
+  return briefFindings(findings, width) + table.text(0, width);
 }
 
 std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,

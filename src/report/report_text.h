@@ -13,10 +13,11 @@ namespace highwater::report {
 /// The device and why it was chosen: "simulated mps: there is no Metal on Linux".
 [[nodiscard]] std::string deviceSentence(const DeviceReport& device);
 
-/// Writes the summary that `highwater record` prints at the end of a run, in lines of `width`.
-[[nodiscard]] std::string shortSummary(const analysis::LiveStore& store,
-                                       const analysis::RunSummary& summary,
-                                       std::size_t width = kUnlimited);
+/// Writes the result that `highwater record` and `run` print at the end of a run, in lines of
+/// `width`: verdict, first findings, what ran, where its time went, steps, memory, waits and the
+/// largest safe batch. Of a run without a step only what ended it.
+[[nodiscard]] std::string runResult(const analysis::LiveStore& store,
+                                    std::size_t width = kUnlimited);
 
 /// How reportText() is written.
 struct TextOptions {

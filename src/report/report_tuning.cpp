@@ -138,6 +138,21 @@ QJsonValue orNull(const std::optional<std::uint32_t>& value) {
   return value ? integer(*value) : QJsonValue();
 }
 
+/// The largest safe batch, with what it holds for.
+std::string safeBatchText(const Tuning& tuned) {
+  const Setting at = tuned.setting;
+  const std::string length =
+      at.length > 1 ? " at length " + std::to_string(at.length) : std::string();
+  const auto largest = tuned.largestBatch();
+  std::string text = largest ? std::to_string(*largest) + length : "none is certain" + length;
+  if (largest == tuned.mostBatch) text += ", the most that the run allows";
+  const double high = tuned.model.limits().highWatermarkRatio;
+  return text + " (in a fresh process; limit " + formatBytes(tuned.model.safeBytes()) + ", " +
+         (high > 0 && high < 1 - tuning::kDefaultReserve
+              ? "the high watermark)"
+              : formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)");
+}
+
 }  // namespace
 
 void addTuningParts(const LiveStore& store, const analysis::Findings& findings,
@@ -191,17 +206,7 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, b
   const std::uint64_t limit = tuned->model.safeBytes();
   const bool grows = findings.driverMemoryGrows();
   if (limit > 0 && !grows) {
-    const std::string length =
-        at.length > 1 ? " at length " + std::to_string(at.length) : std::string();
-    const auto largest = tuned->largestBatch();
-    line += ". " + (largest ? "Largest safe batch" + length + ": " + std::to_string(*largest)
-                            : "No batch is certain to be safe" + length);
-    if (largest == tuned->mostBatch) line += ", the most that the run allows";
-    const double high = tuned->model.limits().highWatermarkRatio;
-    line += " (in a fresh process; limit " + formatBytes(limit) + ", " +
-            (high > 0 && high < 1 - tuning::kDefaultReserve
-                 ? "the high watermark)"
-                 : formatDecimals(100 * tuning::kDefaultReserve, 0) + " % under recommended)");
+    line += ". Largest safe batch: " + safeBatchText(*tuned);
   }
   if (grows) {
     line +=
@@ -209,6 +214,13 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, b
         "safe for good";
   }
   head.add({"Tuning", full ? line + ". " + tuned->model.confidence().text : line});
+}
+
+std::string safeBatchLine(const LiveStore& store, const analysis::Findings& findings) {
+  const auto tuned = tuningOf(store);
+  const bool isKnown = tuned && tuned->model.confidence().error <= kMostError &&
+                       tuned->model.safeBytes() > 0 && !findings.driverMemoryGrows();
+  return isKnown ? safeBatchText(*tuned) : std::string();
 }
 
 }  // namespace highwater::report

@@ -19,4 +19,10 @@ void addTuningParts(const analysis::LiveStore& store, const analysis::Findings& 
 void addTuningLine(const analysis::LiveStore& store, const analysis::Findings& findings, bool full,
                    TextTable& head);
 
+/// "128 at length 64, the most that the run allows (…; limit 15.89 GiB, 10 % under recommended)":
+/// the largest batch that is safe by the model. Empty where there is no model that can be trusted,
+/// no limit is known, or memory grows.
+[[nodiscard]] std::string safeBatchLine(const analysis::LiveStore& store,
+                                        const analysis::Findings& findings);
+
 }  // namespace highwater::report

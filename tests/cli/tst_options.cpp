@@ -262,7 +262,7 @@ class TestOptions : public QObject {
 
   void answersQuestions() {
     for (const char* line : {"--help", "run --help", "record --help", "report --help",
-                             "export --help", "accept --help", "doctor --help"}) {
+                             "export --help", "accept --help", "doctor --help", "compare --help"}) {
       const auto result = parse(line);
       const auto* early = std::get_if<EarlyExit>(&result);
       QVERIFY2(early && early->exitCode == kExitDone, line);

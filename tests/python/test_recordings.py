@@ -110,6 +110,45 @@ class Recording(unittest.TestCase):
         return path
 
 
+class WithoutDisplay(Recording):
+    """`highwater run` without a name, as by ssh."""
+
+    def run_without(self, text, *options):
+        variables = environment(XDG_DATA_HOME=self.folder, TMPDIR=self.folder, COLUMNS="80")
+        for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"):
+            variables.pop(name, None)
+        path = self.write("my train.py", TRAIN + text)
+        done = subprocess.run([PROGRAM, "run", *options, "--", PYTHON, path], env=variables, capture_output=True,
+                              text=True, timeout=LIMIT, stdin=subprocess.DEVNULL, check=False)
+        recordings = [os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names
+                      if name.endswith(".highwater")]
+        return done, recordings
+
+    def test_is_recorded_and_tells_its_result(self):
+        done, recordings = self.run_without("train(20)\nprint('its own output')\nsys.exit(7)\n")
+        self.assertEqual((done.returncode, done.stdout), (7, "its own output\n"), done.stderr)
+        self.assertEqual(len(recordings), 1, done.stderr)
+        self.assertEqual(os.path.basename(os.path.dirname(recordings[0])), "recordings")
+        self.assertEqual(read(recordings[0])[0], 23)
+        self.assertIn(f"highwater: recording to {recordings[0]}\n", done.stderr)
+        result = done.stderr[done.stderr.index("\n\n") + 2:]
+        for part in ("Run  ", "Time  ", "Steps  ", f"More       highwater report '{recordings[0]}'"):
+            self.assertIn(part, result)
+        self.assertLessEqual(result.count("\n"), 24, result)
+        shown = subprocess.run(["sh", "-c", result.split("More       ")[1].splitlines()[0]], capture_output=True, text=True,
+                               env=environment(PATH=f"{os.path.dirname(PROGRAM)}:{os.environ['PATH']}"), check=False)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+
+    def test_quiet_tells_nothing(self):
+        done, recordings = self.run_without("", "--quiet")
+        self.assertEqual((done.returncode, done.stderr, len(recordings)), (0, "", 1))
+
+    def test_a_window_can_be_insisted_on(self):
+        done, recordings = self.run_without("", "--window")
+        self.assertEqual((done.returncode, recordings), (1, []))
+        self.assertIn("there is no display", done.stderr)
+
+
 class FullDisk(Recording):
     def test_is_said_while_the_script_trains(self):
         said = os.path.join(self.folder, "said")

@@ -46,7 +46,7 @@ struct Told {
         report(test::reportText(path)) {
     const analysis::LiveStore& store = opened.store();
     summary = analysis::summarize(store);
-    box = text(report::shortSummary(store, summary, report::kUnlimited)).simplified();
+    box = text(report::runResult(store, report::kUnlimited)).simplified();
     for (const QString& line : selection()->asText().split(u'\n')) {
       numbers[line.section(u'\t', 0, 0)] = line.section(u'\t', 1);
     }
