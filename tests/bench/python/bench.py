@@ -22,7 +22,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ARMS = ("without", "control", "highwater", "unsampled", "profiler")
 WATCHED = ("highwater", "unsampled")
 # Of a block. Blocks are short, so that on a busy machine most of them run without being interrupted.
-STEPS = {"plain_loop": 3, "host_bound_loop": 100, "hugging_face": 3}
+STEPS = {"plain_loop": 3, "host_bound_loop": 100, "accumulating_loop": 10, "hugging_face": 3}
+# The first steps after the one in which Highwater attaches: it looks at more in these.
+EARLY_STEPS = 60
 # Upper limits, by the name of the row.
 GOALS = {"highwater_over_nothing": 1.02, "host_samples_over_none": 1.002}
 _LIMIT_SECONDS = 180
@@ -109,13 +111,16 @@ class Arm:
 
 
 def measure(machinery, training, rounds, quads, arms):
-    """The costs per step of all blocks: {arm: [[first, second] of each quad]}."""
+    """The costs per step of all blocks, {arm: [[first, second] of each quad]}, and those of the first EARLY_STEPS of each
+    process, {arm: [cost of each round]}."""
     steps = STEPS[training]
-    costs = {arm: [] for arm in arms}
+    costs, early = {arm: [] for arm in arms}, {arm: [] for arm in arms}
     for number in range(rounds):
         running = {arm: Arm(machinery, arm, training) for arm in arms}
         for each in running.values():
-            each.run(steps)  # warms up
+            each.run(1)
+        for arm, each in running.items():
+            early[arm].append({kind: value / EARLY_STEPS for kind, value in each.run(EARLY_STEPS).items()})
         for quad in range(quads):
             order = list(arms[quad % len(arms):] + arms[:quad % len(arms)])
             found = {arm: [] for arm in arms}
@@ -129,7 +134,7 @@ def measure(machinery, training, rounds, quads, arms):
             if arm in WATCHED and ("not watched" in output or "Recording" not in output):
                 raise SystemExit(f"Highwater did not record {training}\n{output}")
         print(f"  {training}: round {number + 1} of {rounds}", file=sys.stderr, flush=True)
-    return costs
+    return costs, early
 
 
 def ratios(costs, arm, base, kind):
@@ -139,6 +144,13 @@ def ratios(costs, arm, base, kind):
 
 def row(name, setting, unit, found):
     return results.row(name, setting, unit, found, GOALS.get(name))
+
+
+def early_rows(training, early):
+    """Of the first steps of a process."""
+    return [row(f"{arm}_early_over_nothing", training, "×",
+                results.estimate([found["wall"] / beside["wall"] for found, beside in zip(early[arm], early["without"])]))
+            for arm in early if arm in ("control", "highwater")]
 
 
 def training_rows(training, costs):
@@ -216,8 +228,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         machinery = Machinery(os.path.abspath(options.programs), options.python, folder)
         for training in trainings:
-            report["rows"] += training_rows(
-                training, measure(machinery, training, options.rounds, options.quads, ARMS))
+            costs, early = measure(machinery, training, options.rounds, options.quads, ARMS)
+            report["rows"] += training_rows(training, costs) + early_rows(training, early)
         if options.starts:
             report["rows"] += start_rows(machinery, options.starts)
     with open(options.json, "w", encoding="utf-8") if options.json else contextlib.nullcontext(sys.stdout) as file:

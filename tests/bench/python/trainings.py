@@ -109,6 +109,22 @@ def host_bound_loop(blocks):
         blocks.step_ended()
 
 
+def accumulating_loop(blocks):
+    """Eight small batches a step: what is done at each call of the model counts eight times."""
+    device = torch.device("mps")
+    model = nn.Sequential(nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 64), nn.ReLU(), nn.Linear(64, 2)).to(device)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-2)
+    inputs, labels = torch.randn(16, 64, device=device), torch.randint(2, (16,)).to(device)
+    blocks.wait()
+    while True:
+        for _ in range(8):
+            loss = nn.functional.cross_entropy(model(inputs), labels) / 8
+            loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        blocks.step_ended()
+
+
 def hugging_face(blocks):
     """A small BERT under transformers' Trainer, which logs at every tenth step."""
     import tempfile
@@ -138,7 +154,8 @@ def hugging_face(blocks):
         trainer.train()
 
 
-TRAININGS = {"plain_loop": plain_loop, "host_bound_loop": host_bound_loop, "hugging_face": hugging_face}
+TRAININGS = {"plain_loop": plain_loop, "host_bound_loop": host_bound_loop,
+             "accumulating_loop": accumulating_loop, "hugging_face": hugging_face}
 
 
 def main() -> None:
