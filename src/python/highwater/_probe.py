@@ -401,20 +401,19 @@ def _is_scripts(folder: str) -> bool:
 
 
 # What library_folders() returned last, with what it was made of. Looking at the folders takes as long as a small step.
-_known_folders: tuple = ()
-_known_path: list = []
-_known_with_torch = False
+_known_folders: tuple[str, ...] = ()
+_known_from: tuple = ()
 
 
 def library_folders() -> tuple[str, ...]:
-    """The folders whose code is not the user's, each with a separator at its end. They are looked at again where
-    sys.path has changed."""
-    global _known_folders, _known_path, _known_with_torch
-    path, has_torch = list(sys.path), "torch" in sys.modules
-    # By identity: an entry may be an object of the script's own.
-    is_known = len(path) == len(_known_path) and all(new is old for new, old in zip(path, _known_path))
-    if not (_known_folders and is_known and has_torch == _known_with_torch):
-        _known_folders, _known_path, _known_with_torch = _look_for_library_folders(), path, has_torch
+    """The folders whose code is not the user's, each with a separator at its end. They are looked at again where the
+    texts of sys.path or the script's name have changed, but not where the working folder has."""
+    global _known_folders, _known_from
+    # Entries of other types may be objects of the script's own, which must neither be called nor be kept.
+    texts = (path for path in (*sys.path, first_argument()) if type(path) is str)
+    made_from = (*texts, "torch" in sys.modules)
+    if made_from != _known_from:
+        _known_folders, _known_from = _look_for_library_folders(), made_from
     return _known_folders
 
 
