@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <memory>
 #include <sstream>
 
@@ -333,7 +334,7 @@ class CommandLine {
     export_->add_flag("--force", exportOptions_.force, "Overwrite an existing file of that kind");
     add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
     add("--until", untilText_, "End at this time of the run, for example 52s", "TIME");
-    add("--steps", stepsText_, "Show these steps, for example 120-139", "A-B")
+    add("--steps", stepsText_, "Write these steps, for example 120-139", "A-B")
         ->excludes("--from")
         ->excludes("--until");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
@@ -342,40 +343,14 @@ class CommandLine {
     export_->add_flag("--greyscale", exportOptions_.greyscale,
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer(
-        "Without --from, --until and --steps the whole run is shown. A trace always holds all of "
-        "it: Chrome's Trace Event Format, which Perfetto, chrome://tracing and tools for traces of "
-        "torch.profiler read.");
+        "Without --from, --until and --steps the whole run is written. A trace is in Chrome's "
+        "Trace "
+        "Event Format, which Perfetto, chrome://tracing and tools for traces of torch.profiler "
+        "read.");
   }
 
-  /// An export to Chrome's format, which takes none of the options of a picture.
-  Result<Invocation> readTraceExport() {
-    for (const CLI::Option* option : export_->get_options()) {
-      const std::string name = option->get_name();
-      const bool isOfTrace = option->get_positional() || name == "--to" || name == "--force";
-      if (!isOfTrace && option->count() > 0) {
-        return usageError(name + " is for pictures; a trace (" + exportOptions_.image +
-                          ") holds the whole run");
-      }
-    }
-    return Invocation(
-        TraceOptions{exportOptions_.recording, exportOptions_.image, exportOptions_.force});
-  }
-
-  Result<Invocation> readExport() {
-    if (exportOptions_.image.ends_with(".json")) return readTraceExport();
-    auto size = readSize(sizeText_);
-    if (!size) return size.error();
-    constexpr std::string_view kThemes[] = {"dark", "light"};
-    if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
-    exportOptions_.size = *size;
-    exportOptions_.dark = themeText_ == "dark";
-    constexpr std::string_view kViews[] = {"timeline", "tuning"};
-    if (auto known = checkChoice("--view", viewText_, kViews); !known) return known.error();
-    exportOptions_.tuning = viewText_ == "tuning";
-    if (parseRunTime("--to", exportOptions_.image)) {
-      return usageError("--to is \"" + exportOptions_.image +
-                        "\"; give a picture's name there, and the end of the range as --until");
-    }
+  /// The part of the run that is exported.
+  Result<void> readExportRange() {
     const auto read = [](const char* name, const std::string& text,
                          std::optional<std::int64_t>& ns) -> Result<void> {
       if (text.empty()) return {};
@@ -395,6 +370,41 @@ class CommandLine {
       if (!steps) return steps.error();
       exportOptions_.steps = *steps;
     }
+    return {};
+  }
+
+  /// An export to Chrome's format, which takes none of the options of a picture.
+  Result<Invocation> readTraceExport() {
+    for (const char* name : {"--size", "--theme", "--view", "--greyscale"}) {
+      if (export_->count(name) > 0) {
+        return usageError(std::string(name) + " is for pictures, and " + exportOptions_.image +
+                          " is a trace");
+      }
+    }
+    return Invocation(TraceOptions{exportOptions_.recording, exportOptions_.image,
+                                   exportOptions_.force, exportOptions_.fromNs,
+                                   exportOptions_.untilNs, exportOptions_.steps});
+  }
+
+  Result<Invocation> readExport() {
+    if (parseRunTime("--to", exportOptions_.image)) {
+      return usageError("--to is \"" + exportOptions_.image +
+                        "\"; give a file's name there, and the end of the range as --until");
+    }
+    if (auto range = readExportRange(); !range) return range.error();
+    const std::filesystem::path file(exportOptions_.image);
+    if (QString::fromStdString(file.extension().string()).toLower() == u".json") {
+      return readTraceExport();
+    }
+    auto size = readSize(sizeText_);
+    if (!size) return size.error();
+    constexpr std::string_view kThemes[] = {"dark", "light"};
+    if (auto known = checkChoice("--theme", themeText_, kThemes); !known) return known.error();
+    exportOptions_.size = *size;
+    exportOptions_.dark = themeText_ == "dark";
+    constexpr std::string_view kViews[] = {"timeline", "tuning"};
+    if (auto known = checkChoice("--view", viewText_, kViews); !known) return known.error();
+    exportOptions_.tuning = viewText_ == "tuning";
     return Invocation(exportOptions_);
   }
 

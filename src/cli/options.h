@@ -89,8 +89,10 @@ struct AcceptOptions {
 /// Options of `highwater export` to a trace.
 struct TraceOptions {
   std::string recording;
-  std::string trace;   ///< the file to write
-  bool force = false;  ///< overwrites an existing trace
+  std::string trace;                                             ///< the file to write
+  bool force = false;                                            ///< overwrites an existing trace
+  std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
+  std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last
 };
 
 /// Options of `highwater export` to a picture.

@@ -35,9 +35,16 @@ std::string json(std::string_view text) {
   return quoted + '"';
 }
 
+/// A span that only ends where the range begins does not touch it; an event without a duration
+/// does.
+bool touches(const analysis::TimeRange& range, std::int64_t beginNs, std::int64_t endNs) {
+  return beginNs < range.endNs && (endNs > range.beginNs || beginNs >= range.beginNs);
+}
+
 }  // namespace
 
-ChromeTrace::ChromeTrace(Write write) : write_(std::move(write)) {
+ChromeTrace::ChromeTrace(Write write, std::optional<analysis::TimeRange> range)
+    : write_(std::move(write)), range_(range) {
   out_ = "{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
 }
 
@@ -75,14 +82,14 @@ void ChromeTrace::finish() {
           ",\"simulated\":" + (hello_.device.simulated ? "true" : "false") +
           ",\"torch\":" + json(hello_.torchVersion) + ",\"platform\":" + json(hello_.platform) +
           ",\"dropped\":";
-  append(out_, dropped_);
+  append(out_, static_cast<std::int64_t>(dropped_));
   out_ += "}}\n";
   flush(0);
 }
 
 void ChromeTrace::takeBatch(const EventBatch& batch) {
   for (const events::DropRecord& drop : batch.drops) {
-    dropped_ += static_cast<std::int64_t>(drop.count());
+    dropped_ += drop.count();
   }
   writeAll(batch.steps);
   writeAll(batch.phases);
@@ -101,10 +108,12 @@ void ChromeTrace::takeBatch(const EventBatch& batch) {
 template <typename Event>
 void ChromeTrace::writeAll(std::span<const Event> events) {
   for (const Event& event : events) {
+    if (range_ && !touches(*range_, beginNsOf(event), endNsOf(event))) continue;
     write(event);
     flush(kPiece);
+    ++written_.of<Event>();
+    ++all_;
   }
-  written_.of<Event>() += events.size();
 }
 
 void ChromeTrace::write(const events::StepRecord& step) {

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "analysis/time_range.h"
 #include "core/definition_table.h"
 #include "core/event_kinds.h"
 #include "core/message_sink.h"
@@ -24,12 +26,17 @@ class ChromeTrace final : public MessageSink {
   /// Takes the next piece of the text.
   using Write = std::function<void(std::string_view)>;
 
-  explicit ChromeTrace(Write write);
+  /// Writes only events that touch `range`, all without one.
+  explicit ChromeTrace(Write write, std::optional<analysis::TimeRange> range = std::nullopt);
 
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
   /// Writes the end. Call it once, after the last message.
   void finish();
 
+  /// The number of events that were written, of all kinds.
+  [[nodiscard]] std::uint64_t written() const { return all_; }
+  /// The number of events that the recording lacks, since they were lost under load.
+  [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
   /// Of each kind, the number of events that were written. Heartbeats, open spans, amounts of work
   /// and readings of phases are not, nor are device spans, whose begin is not known.
   template <typename Event>
@@ -87,7 +94,9 @@ class ChromeTrace final : public MessageSink {
   Hello hello_;
   std::string program_;
   ThreadId training_ = 1;
-  std::int64_t baseNs_ = 0, dropped_ = 0;
+  std::optional<analysis::TimeRange> range_;
+  std::int64_t baseNs_ = 0;
+  std::uint64_t dropped_ = 0, all_ = 0;
   PerEventKind<Count> written_;
 };
 

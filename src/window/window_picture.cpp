@@ -105,8 +105,10 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   const QString path = QString::fromStdString(image.string());
   const QByteArray format = QByteArray::fromStdString(image.extension().string()).mid(1).toLower();
   if (!QImageWriter::supportedImageFormats().contains(format)) {
-    return usageError("the picture's name must end in a known kind, such as .png: " +
-                      image.string());
+    return usageError(
+        "the file's name must end in .png or another kind of picture, or in .json "
+        "for a trace: " +
+        image.string());
   }
   if (options.size.width() < 800 || options.size.height() < 600 || options.size.width() > 8192 ||
       options.size.height() > 8192) {

@@ -130,6 +130,43 @@ class TestChromeTrace : public QObject {
     QCOMPARE(entries(trace, "X", "cpu_op", epochNs), ops);
   }
 
+  /// A part has the events that touch it, and no others.
+  void holdsAPart() {
+    const auto run = test::makeSampleRun({.opsFromStep = 10});
+    analysis::LiveStore store;
+    test::feed(run, store);
+    const QString recording = test::recordIn(folder_, "part.highwater", run),
+                  to = path("part.json");
+    const qint64 epochNs = store.hello()->clock.unixEpochNs;
+    const auto all = exported(recording, to);
+    const auto outcome =
+        runHighwater({"export", recording, "--to", to, "--force", "--steps", "12-14"});
+    QCOMPARE(outcome.exitCode, int{kExitDone});
+    QVERIFY2(outcome.out.contains("part.json: ") && outcome.out.contains(" events, "),
+             qPrintable(outcome.out));
+    const auto part = QJsonDocument::fromJson(contents(to)).object();
+    const auto& records = store.steps().records;
+    const qint64 from = records[11].begin_ns(), until = endNsOf(records[13]);
+    for (const auto& [phase, category] :
+         {std::pair{"X", "cpu_op"}, std::pair{"X", "phase"}, std::pair{"X", "wait"},
+          std::pair{"C", "memory"}, std::pair{"X", "user_annotation"}}) {
+      auto wanted = entries(all, phase, category, epochNs);
+      std::erase_if(wanted, [&](const Entry& each) {
+        const qint64 end = each.beginNs + each.durationNs;
+        return each.beginNs >= until || (end <= from && each.beginNs < from);
+      });
+      QVERIFY2(!wanted.empty(), category);
+      QCOMPARE(entries(part, phase, category, epochNs), wanted);
+    }
+    const auto beyond =
+        runHighwater({"export", recording, "--to", to, "--force", "--steps", "100-101"});
+    QCOMPARE(beyond.exitCode, int{kExitUsage});
+    QVERIFY2(beyond.err.contains("only the steps up to 60"), qPrintable(beyond.err));
+    const auto timed =
+        runHighwater({"export", recording, "--to", to, "--force", "--from", "0:00.5"});
+    QCOMPARE(timed.exitCode, int{kExitDone});
+  }
+
   void saysWhatItIsOf() {
     const QJsonObject trace = exported(
         test::recordIn(folder_, "said.highwater", test::makeSampleRun()), path("said.json"));
@@ -213,6 +250,11 @@ class TestChromeTrace : public QObject {
     const auto sized = runHighwater({"export", run, "--to", to, "--size", "800x600"});
     QCOMPARE(sized.exitCode, int{kExitUsage});
     QVERIFY2(sized.err.contains("--size is for pictures"), qPrintable(sized.err));
+    const auto upper = runHighwater({"export", run, "--to", path("UPPER.JSON")});
+    QCOMPARE(upper.exitCode, int{kExitDone});
+    const auto other = runHighwater({"export", run, "--to", path("run.pftrace")});
+    QCOMPARE(other.exitCode, int{kExitUsage});
+    QVERIFY2(other.err.contains(".json for a trace"), qPrintable(other.err));
   }
 };
 
