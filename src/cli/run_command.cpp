@@ -14,6 +14,7 @@
 #include "core/exit_codes.h"
 #include "core/simulation.h"
 #include "report/report_text.h"
+#include "report/text_wrap.h"
 #include "run/recording_output.h"
 #include "run/run.h"
 #include "session/describe_worker.h"
@@ -52,7 +53,7 @@ class ScriptCommand final : public QObject {
   explicit ScriptCommand(const ScriptCommandOptions& options)
       : script_(options.script),
         quiet_(options.quiet),
-        tellsName_(options.output.empty() && !options.quiet),
+        tellsName_(options.output.empty()),
         run_({}) {
     script_.isHeard = false;
     // Before the program does its work, so that another run that writes the file is noticed.
@@ -108,7 +109,8 @@ class ScriptCommand final : public QObject {
 
  private:
   static int refuse(const Error& error) {
-    printError(error.message);
+    const bool isFolder = error.code == ErrorCode::kNoPermission;
+    printError(error.message + (isFolder ? "; name the recording: --record FILE" : ""));
     return error.code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
   }
 
@@ -121,8 +123,15 @@ class ScriptCommand final : public QObject {
     const analysis::LiveStore& store = run_.store();
     if (!store.run()) return sayWhyNothingWasRecorded();
     if (const std::string problem = run_.recordingProblem(); !problem.empty()) printError(problem);
-    if (!quiet_) tellResult();
-    if (!session::endedAsPlanned(end_)) say("Ended      " + end_.message + '\n');
+    if (!quiet_) {
+      tellResult();
+    } else if (store.dropped() > 0) {
+      printError(std::to_string(store.dropped()) + " events were lost under load");
+    }
+    // A program that is stopped here was interrupted.
+    if (end_.reason != RunEnd::Reason::kFinished) {
+      say(report::hangingText("Ended      ", end_.message, 11, textWidth(stderr)));
+    }
     if (const qint64 left = run_.processLeftBehind(); left != 0) {
       say("Not recorded  process " + std::to_string(left) +
           ", which the program has started, goes on\n");

@@ -23,6 +23,12 @@
 namespace highwater::cli {
 namespace {
 
+#if defined(Q_OS_MACOS)
+constexpr bool kIsMac = true;
+#else
+constexpr bool kIsMac = false;
+#endif
+
 constexpr char kWithoutDisplay[] =
     "use 'highwater report' or 'highwater export', which need none, or set "
     "QT_QPA_PLATFORM=offscreen";

@@ -218,7 +218,7 @@ void addTuningLine(const LiveStore& store, const analysis::Findings& findings, b
 
 std::string safeBatchLine(const LiveStore& store, const analysis::Findings& findings) {
   const auto tuned = tuningOf(store);
-  const bool isKnown = tuned && tuned->model.confidence().error <= kMostError &&
+  const bool isKnown = tuned && !(tuned->model.confidence().error > kMostError) &&
                        tuned->model.safeBytes() > 0 && !findings.driverMemoryGrows();
   return isKnown ? safeBatchText(*tuned) : std::string();
 }

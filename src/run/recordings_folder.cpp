@@ -36,9 +36,11 @@ QString freeRecordingName(const QString& stem) {
 
 Result<std::filesystem::path> newRecordingPath(const QString& name, Naming naming) {
   const QString folder = recordingsFolder();
-  if (!QDir().mkpath(folder)) {
-    return Error{ErrorCode::kNoPermission,
-                 "the folder for recordings cannot be made: " + folder.toStdString()};
+  std::error_code problem;
+  std::filesystem::create_directories(folder.toStdString(), problem);
+  if (problem) {
+    return Error{ErrorCode::kNoPermission, "the folder for recordings, " + folder.toStdString() +
+                                               ", cannot be made: " + problem.message()};
   }
   QString stem = name;
   if (naming == Naming::kWithTime) {
