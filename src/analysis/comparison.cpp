@@ -9,6 +9,7 @@
 
 #include "analysis/statistics.h"
 #include "analysis/whole_steps.h"
+#include "core/names.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
@@ -169,6 +170,7 @@ using ComparedOpKey = std::tuple<std::string, events::SyncKind, std::string>;
 /// The values of one row's waits, in ms, step by step.
 struct OpSteps {
   std::vector<double> ms;
+  std::string where;
   bool planned = true;
 };
 
@@ -207,14 +209,17 @@ struct StepValues {
   std::map<ComparedOpKey, OpSteps> ops;
   StepSizes sizes;
 
-  StepValues(const LiveStore& store, const TimeRange& given) {
-    const StepRows rows = wholeStepsIn(store, given);
-    records = rows.in(store);
+  /// `byText`: a place is known by the text of its line and the function, as an edit elsewhere
+  /// moves the line.
+  StepValues(const LiveStore& store, const TimeRange& given, const RunSummary& summary,
+             bool byText = false)
+      : byText_(byText) {
+    records = wholeStepsIn(store, given).in(store);
     if (records.empty()) return;
     steps.resize(records.size());
-    const bool leavesOutFirst = rows.first == 0 && rows.size() > 1;
-    const double drainedMs = toMs(drainedNs(store, rows, given.endNs)) /
-                             static_cast<double>(rows.size() - (leavesOutFirst ? 1 : 0));
+    const bool leavesOutFirst = summary.rateLeavesOutFirst;
+    const double drainedMs =
+        summary.drainedMs / static_cast<double>(records.size() - (leavesOutFirst ? 1 : 0));
     for (std::size_t row = 0; row < records.size(); ++row) {
       const events::StepRecord& record = records[row];
       sizes.add(record);
@@ -228,7 +233,7 @@ struct StepValues {
     for (StepNumbers& step : steps) {
       double outside = step.ms;
       for (const double phase : step.phaseMs) outside -= phase;
-      step.outsideMs = std::max(outside, 0.0);
+      step.outsideMs = outside;
     }
   }
 
@@ -289,12 +294,25 @@ struct StepValues {
   OpSteps& rowOf(const LiveStore& store, Ids& ids, const Event& event, events::SyncKind kind) {
     OpSteps*& known = ids[{event.op(), kind, event.phase(), event.module_id(), event.call_site()}];
     if (!known) {
-      known = &ops[{store.name(event.op()), kind,
-                    store.placeText(event.phase(), event.module_id(), event.call_site())}];
+      const std::string where =
+          store.placeText(event.phase(), event.module_id(), event.call_site());
+      known = &ops[{store.name(event.op()), kind, placeKey(store, event, where)}];
+      if (known->ms.empty()) known->where = where;
       known->ms.resize(records.size());
     }
     return *known;
   }
+
+  template <typename Event>
+  [[nodiscard]] std::string placeKey(const LiveStore& store, const Event& event,
+                                     const std::string& where) const {
+    if (!byText_) return where;
+    const CallSiteParts site = store.callSiteParts(event.call_site());
+    if (site.text.empty()) return where;
+    return site.function + '\n' + site.text + '\n' + std::string(phaseName(event.phase()));
+  }
+
+  bool byText_;
 };
 
 /// The sum of one series divided by that of another.
@@ -334,15 +352,18 @@ std::vector<ComparedOp> comparedOps(const StepValues& a, const StepValues& b, co
   for (const StepValues* range : {&a, &b}) {
     for (const auto& [key, op] : range->ops) keys.insert(key);
   }
-  const OpSteps noneA{std::vector<double>(a.records.size()), true};
-  const OpSteps noneB{std::vector<double>(b.records.size()), true};
+  const OpSteps noneA{std::vector<double>(a.records.size()), {}, true};
+  const OpSteps noneB{std::vector<double>(b.records.size()), {}, true};
   std::vector<ComparedOp> ops;
   for (const ComparedOpKey& key : keys) {
     const auto inA = a.ops.find(key), inB = b.ops.find(key);
     const OpSteps& left = inA == a.ops.end() ? noneA : inA->second;
     const OpSteps& right = inB == b.ops.end() ? noneB : inB->second;
-    const auto& [op, kind, where] = key;
-    ops.push_back({op, where, kind, left.planned && right.planned, both.mean(left.ms, right.ms)});
+    const auto& [op, kind, place] = key;
+    const bool isMoved = !left.where.empty() && !right.where.empty() && left.where != right.where;
+    ops.push_back({op, left.where.empty() ? right.where : left.where,
+                   isMoved ? right.where : std::string(), kind, left.planned && right.planned,
+                   both.mean(left.ms, right.ms)});
   }
   std::stable_sort(ops.begin(), ops.end(), [](const ComparedOp& x, const ComparedOp& y) {
     return std::abs(x.ms.change()) > std::abs(y.ms.change());
@@ -384,8 +405,10 @@ void compareSteps(const LiveStore& storeA, const StepValues& a, const LiveStore&
   const auto tokens = [](const StepValues& side) {
     return meanOf(side.series([](const StepNumbers& step) { return step.tokens; }));
   };
-  const double tokensA = tokens(a), tokensB = tokens(b);
-  compared.sameTokens = std::abs(tokensA - tokensB) <= kSameTokens * std::max(tokensA, tokensB);
+  compared.tokensA = tokens(a);
+  compared.tokensB = tokens(b);
+  compared.sameTokens = std::abs(compared.tokensA - compared.tokensB) <=
+                        kSameTokens * std::max(compared.tokensA, compared.tokensB);
   compared.ops = comparedOps(a, b, both);
 }
 
@@ -419,6 +442,16 @@ const ComparedFact* Comparison::rate() const {
   return found == facts.end() ? nullptr : &*found;
 }
 
+const ComparedFact* Comparison::time() const {
+  return find(a.meanTells() || b.meanTells() ? "step_ms.mean" : "step_ms.p50");
+}
+
+const ComparedFact* Comparison::headline() const {
+  if (std::min(a.steps, b.steps) < kLeastComparedSteps) return nullptr;
+  // A step that has more to do may well take longer.
+  return sameTokens ? time() : rate();
+}
+
 ComparedValue compareSeries(const std::vector<double>& a, const std::vector<double>& b,
                             Statistic statistic) {
   const Both both = bothOf(a.size(), b.size());
@@ -433,44 +466,49 @@ ComparedValue compareSeries(const std::vector<double>& a, const std::vector<doub
   return both.mean(a, b);
 }
 
-std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange& rangeA,
-                                        const TimeRange& rangeB) {
-  const StepValues a(store, rangeA), b(store, rangeB);
+namespace {
+
+/// A range of a run with its summary.
+struct Side {
+  const LiveStore& store;
+  TimeRange range;
+  RunSummary summary;
+};
+
+std::optional<Comparison> compareSides(const Side& sideA, const Side& sideB, bool byText) {
+  const StepValues a(sideA.store, sideA.range, sideA.summary, byText);
+  const StepValues b(sideB.store, sideB.range, sideB.summary, byText);
   if (a.records.empty() || b.records.empty()) return std::nullopt;
   Comparison compared;
-  compared.a = summarize(store, rangeA);
-  compared.b = summarize(store, rangeB);
-  compareSteps(store, a, store, b, compared);
+  compared.a = sideA.summary;
+  compared.b = sideB.summary;
+  compareSteps(sideA.store, a, sideB.store, b, compared);
   return compared;
 }
 
-std::optional<Comparison> compareRuns(const LiveStore& storeA, const LiveStore& storeB) {
+}  // namespace
+
+std::optional<Comparison> compareRanges(const LiveStore& store, const TimeRange& a,
+                                        const TimeRange& b) {
+  return compareSides({store, a, summarize(store, a)}, {store, b, summarize(store, b)}, false);
+}
+
+std::optional<Comparison> compareRuns(const LiveStore& a, const LiveStore& b) {
   constexpr TimeRange kAll{std::numeric_limits<std::int64_t>::min(),
                            std::numeric_limits<std::int64_t>::max()};
-  const StepValues a(storeA, kAll), b(storeB, kAll);
-  if (a.records.empty() || b.records.empty()) return std::nullopt;
-  Comparison compared;
-  compared.a = summarize(storeA);
-  compared.b = summarize(storeB);
-  compareSteps(storeA, a, storeB, b, compared);
-  return compared;
+  return compareSides({a, kAll, summarize(a)}, {b, kAll, summarize(b)}, true);
 }
 
 std::string comparisonText(const Comparison& compared) {
-  const std::size_t steps = std::min(compared.a.steps, compared.b.steps);
-  if (steps < kLeastComparedSteps) {
+  if (std::min(compared.a.steps, compared.b.steps) < kLeastComparedSteps) {
     return "Too few steps to tell a change from noise: each side needs " +
            std::to_string(kLeastComparedSteps);
   }
-  // A step that has more to do may well take longer.
-  const ComparedFact* told = compared.sameTokens ? nullptr : compared.rate();
-  if (!told && !compared.sameTokens) {
-    return "The steps have different sizes, and no throughput is known of both";
-  }
-  const bool meanTells = compared.a.meanTells() || compared.b.meanTells();
-  if (!told) told = compared.find(meanTells ? "step_ms.mean" : "step_ms.p50");
+  const ComparedFact* told = compared.headline();
+  if (!told) return "The steps have different sizes, and no throughput is known of both";
   const bool isRate = told->fact->quantity == Quantity::kPerSecond;
-  const std::string what = !isRate                             ? "time a step"
+  const std::string what = told->fact->key == "step_ms.p50"    ? "median time a step"
+                           : !isRate                           ? "mean time a step"
                            : told->fact->key == "tokens_per_s" ? "tokens/s"
                                                                : "samples/s";
   const ComparedValue& value = told->value;

@@ -37,18 +37,20 @@ struct ComparedFact {
 
 /// The waits of one kind, or the fallbacks, of one op at one place, in milliseconds a step.
 struct ComparedOp {
-  std::string op, where;                           ///< as in OpTotal
+  std::string op, where;  ///< as in OpTotal
+  /// Of two runs: where it is in B, if its line has moved there; else empty.
+  std::string movedTo;
   events::SyncKind kind = events::SyncKind::None;  ///< None for fallbacks
   bool planned = false;                            ///< all of these waits are
   ComparedValue ms;
 };
 
-/// Two ranges of a run, or two runs, side by side. Times are means of whole steps, unless named
-/// otherwise, so the parts add up to the whole.
+/// Two ranges of a run, or two runs, side by side.
 struct Comparison {
   RunSummary a, b;
   StepHistogram histogramA, histogramB;  ///< with the same bins
   std::vector<ComparedFact> facts;       ///< as of facts()
+  double tokensA = 0, tokensB = 0;       ///< of a step, or samples: mean
   std::string sizesA, sizesB;  ///< of the batches: "16 × 64", "16 × 48–64"; empty if not known
   /// Their steps have as many tokens, within 1 % of the mean, so that step times compare. Else only
   /// the throughput does.
@@ -61,6 +63,11 @@ struct Comparison {
   [[nodiscard]] ComparedValue of(std::string_view key) const;
   /// Tokens or samples a second, whichever is known of both sides; nullptr without.
   [[nodiscard]] const ComparedFact* rate() const;
+  /// The time of a step: its median, or the mean where that tells more (RunSummary::meanTells()).
+  [[nodiscard]] const ComparedFact* time() const;
+  /// What comparisonText() is about: time(), or rate() where the steps have different sizes.
+  /// nullptr with too few steps, and where these have nothing in common.
+  [[nodiscard]] const ComparedFact* headline() const;
 };
 
 /// The fewest steps of a range that tell how much its steps vary.

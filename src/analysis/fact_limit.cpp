@@ -24,26 +24,36 @@ Error unknownKey(std::string_view option, std::string_view key) {
                           : alternatives(near));
 }
 
+struct Unit {
+  Quantity quantity;
+  std::string_view name;
+  double size;  ///< in the fact's own unit
+};
+constexpr Unit kUnits[] = {{Quantity::kMilliseconds, "ms", 1},
+                           {Quantity::kMilliseconds, "s", 1000},
+                           {Quantity::kBytes, "B", 1},
+                           {Quantity::kBytes, "KiB", static_cast<double>(kKiB)},
+                           {Quantity::kBytes, "MiB", static_cast<double>(kMiB)},
+                           {Quantity::kBytes, "GiB", static_cast<double>(kGiB)},
+                           {Quantity::kBytesPerSecond, "MiB/s", static_cast<double>(kMiB)},
+                           {Quantity::kPerSecond, "k", 1000},
+                           {Quantity::kPerSecond, "M", 1e6}};
+
 /// How many of the fact's own unit `unit` is; std::nullopt for a unit that it does not have.
 std::optional<double> sizeOf(std::string_view unit, Quantity quantity) {
-  struct Known {
-    Quantity quantity;
-    std::string_view unit;
-    double size;
-  };
-  constexpr Known kUnits[] = {{Quantity::kMilliseconds, "ms", 1},
-                              {Quantity::kMilliseconds, "s", 1000},
-                              {Quantity::kBytes, "B", 1},
-                              {Quantity::kBytes, "KiB", static_cast<double>(kKiB)},
-                              {Quantity::kBytes, "MiB", static_cast<double>(kMiB)},
-                              {Quantity::kBytes, "GiB", static_cast<double>(kGiB)},
-                              {Quantity::kPerSecond, "k", 1000},
-                              {Quantity::kPerSecond, "M", 1e6}};
   if (unit.empty()) return 1;
-  for (const Known& each : kUnits) {
-    if (each.quantity == quantity && each.unit == unit) return each.size;
+  for (const Unit& each : kUnits) {
+    if (each.quantity == quantity && each.name == unit) return each.size;
   }
   return std::nullopt;
+}
+
+std::string unitsOf(Quantity quantity) {
+  std::vector<std::string> names;
+  for (const Unit& each : kUnits) {
+    if (each.quantity == quantity) names.emplace_back(each.name);
+  }
+  return alternatives(names);
 }
 
 }  // namespace
@@ -80,7 +90,10 @@ Result<FactLimit> parseFactLimit(std::string_view option, std::string_view text)
   const auto size = unit == "%" ? std::optional(limit.fact->quantity == Quantity::kShare ? 0.01 : 1)
                                 : sizeOf(unit, limit.fact->quantity);
   if (!size) {
-    return refusedValue(option, text, "a unit that " + std::string(key) + " has, or none");
+    const std::string units = unitsOf(limit.fact->quantity);
+    return refusedValue(option, text,
+                        units.empty() ? "a number without a unit: " + std::string(key) + " has none"
+                                      : "a unit that " + std::string(key) + " has: " + units);
   }
   limit.of = isSigned ? FactLimit::Of::kChange : FactLimit::Of::kValue;
   limit.bound = value * *size;
@@ -101,7 +114,10 @@ LimitOutcome judge(const FactLimit& limit, const Comparison& compared) {
   if (limit.fact->ofStep && std::isnan(value.noise)) return LimitOutcome::kUnknown;
   double change = value.change();
   if (limit.of == FactLimit::Of::kShareOfChange && change != 0) change /= std::abs(value.a);
-  return isBeyond(change) && found->differs() ? LimitOutcome::kBroken : LimitOutcome::kKept;
+  // A bound that no change at all breaks asks for an improvement, which must be there.
+  const bool isAsked = isBeyond(0);
+  return isBeyond(change) && (isAsked || found->differs()) ? LimitOutcome::kBroken
+                                                           : LimitOutcome::kKept;
 }
 
 }  // namespace highwater::analysis

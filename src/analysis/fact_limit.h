@@ -33,7 +33,8 @@ enum class LimitOutcome {
 /// for B's value: "250 ms". Fails with kUsage; the message names `option` and says what is wrong.
 [[nodiscard]] Result<FactLimit> parseFactLimit(std::string_view option, std::string_view text);
 
-/// Judges a limit. A change breaks it only where it is more than chance explains.
+/// Judges a limit. A change breaks it only where it is more than chance explains; one that asks for
+/// an improvement ("> -5 %") is kept only by one that is as large.
 [[nodiscard]] LimitOutcome judge(const FactLimit& limit, const Comparison& compared);
 
 }  // namespace highwater::analysis

@@ -46,7 +46,7 @@ constexpr Fact phaseFact(std::string_view key, std::string_view label, std::stri
           FactGroup::kPhase,
           Quantity::kMilliseconds,
           Better::kLess,
-          "Host time of the phase in a step, mean.",
+          "Host time of the phase in a step, mean of all steps.",
           [](const LiveStore& store, const RunSummary& s) {
             return aStep(store, s, s.phaseMs[kIndex]);
           },
@@ -95,7 +95,8 @@ constexpr Fact kFacts[] = {
      [](const LiveStore&, const RunSummary& s) { return ofSteps(s, s.stepMsP95); }, &msOf, nullptr,
      Statistic::kP95},
     {"step_ms.mean", "Step mean", "mean", FactGroup::kTime, Quantity::kMilliseconds, Better::kLess,
-     "Mean time of a step, of the time that the throughput counts.",
+     "Mean time of a step without the run's first, and with the waits after steps for what they "
+     "queued.",
      [](const LiveStore&, const RunSummary& s) { return ofSteps(s, s.stepMsMean); }, &ratedMsOf,
      [](const StepNumbers& step) { return step.ratedMs > 0 ? 1.0 : 0.0; }},
     {"tokens_per_s", "Tokens/s", "Tokens/s", FactGroup::kTime, Quantity::kPerSecond, Better::kMore,
@@ -107,17 +108,17 @@ constexpr Fact kFacts[] = {
      [](const LiveStore& store, const RunSummary& s) { return rate(store, s, "samples/s"); },
      &ratedTokensOf, &ratedSecondsOf},
     {"per_step.fallback_ms", "Fallbacks", "Fallbacks", FactGroup::kTime, Quantity::kMilliseconds,
-     Better::kLess, "Time of a step in ops that ran on the CPU, mean.",
+     Better::kLess, "Time of a step in ops that ran on the CPU, mean of all steps.",
      [](const LiveStore& store, const RunSummary& s) { return aStep(store, s, s.fallbackMs); },
      [](const StepNumbers& step) { return step.fallbackMs; }},
     {"per_step.unplanned_sync_ms", "Unplanned syncs", "Unplanned", FactGroup::kTime,
      Quantity::kMilliseconds, Better::kLess,
-     "Time of a step in waits that the training loop did not plan, mean.",
+     "Time of a step in waits that the training loop did not plan, mean of all steps.",
      [](const LiveStore& store, const RunSummary& s) { return aStep(store, s, s.unplannedSyncMs); },
      [](const StepNumbers& step) { return step.unplannedMs; }},
     {"per_step.planned_sync_ms", "Planned syncs", "Planned", FactGroup::kTime,
      Quantity::kMilliseconds, Better::kLess,
-     "Time of a step in waits that the training loop planned, mean.",
+     "Time of a step in waits that the training loop planned, mean of all steps.",
      [](const LiveStore& store, const RunSummary& s) { return aStep(store, s, s.plannedSyncMs); },
      [](const StepNumbers& step) { return step.plannedMs; }},
 
@@ -129,7 +130,8 @@ constexpr Fact kFacts[] = {
     phaseFact<Phase::OptimizerStep>("per_step.phases.optimizer_step", "optimizer step",
                                     "optimizer"),
     {"per_step.outside_ms", "outside of phases", "outside", FactGroup::kPhase,
-     Quantity::kMilliseconds, Better::kLess, "Host time of a step outside of all phases, mean.",
+     Quantity::kMilliseconds, Better::kLess,
+     "Host time of a step outside of all phases, mean of all steps.",
      [](const LiveStore& store, const RunSummary& s) { return aStep(store, s, outsideMs(s)); },
      [](const StepNumbers& step) { return step.outsideMs; }},
 
@@ -167,7 +169,7 @@ constexpr Fact kFacts[] = {
      Better::kLess, "Written to swap between the first and the last sample.",
      [](const LiveStore&, const RunSummary& s) { return bytesOf(s.machine.swappedOutBytes); }},
     {"system.swap_peak_per_s", "Swap traffic, highest", "Swap traffic, highest",
-     FactGroup::kMachine, Quantity::kBytes, Better::kLess,
+     FactGroup::kMachine, Quantity::kBytesPerSecond, Better::kLess,
      "The most bytes a second to and from swap, over one second.",
      [](const LiveStore&, const RunSummary& s) { return bytesOf(s.machine.swapPeakBytesPerS); }},
     {"system.compressor_peak", "Compressor, highest", "Compressor, highest", FactGroup::kMachine,
@@ -229,6 +231,8 @@ std::string factText(Quantity quantity, double value) {
       return formatRate(value);
     case Quantity::kBytes:
       return (isNegative ? "-" : "") + formatBytes(wholeBytes(std::abs(value)));
+    case Quantity::kBytesPerSecond:
+      return factText(Quantity::kBytes, value) + "/s";
     case Quantity::kShare:
       return percent(100 * value);
     case Quantity::kPercent:

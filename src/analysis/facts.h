@@ -11,7 +11,16 @@
 namespace highwater::analysis {
 
 /// What a number counts: how it is written.
-enum class Quantity { kCount, kMilliseconds, kPerSecond, kBytes, kShare, kPercent, kPlain };
+enum class Quantity {
+  kCount,
+  kMilliseconds,
+  kPerSecond,
+  kBytes,
+  kBytesPerSecond,
+  kShare,
+  kPercent,
+  kPlain
+};
 
 /// The part of a run that a number describes.
 enum class FactGroup { kRun, kTime, kPhase, kMemory, kMachine };
@@ -29,7 +38,8 @@ struct StepNumbers {
   /// What the throughput counts: 0 for the first step of the run, which compiles and allocates.
   double ratedMs = 0;  ///< with an equal share of the waits after the steps
   double ratedTokens = 0;
-  double fallbackMs = 0, unplannedMs = 0, plannedMs = 0, outsideMs = 0;
+  double fallbackMs = 0, unplannedMs = 0, plannedMs = 0;
+  double outsideMs = 0;             ///< below 0 where phases lie within each other
   std::array<double, 7> phaseMs{};  ///< indexed by events::Phase
 };
 

@@ -40,9 +40,14 @@ std::vector<std::pair<std::string, std::string>> settingsOf(const LiveStore& sto
   }
   if (run.loader) all.emplace_back("loader workers", std::to_string(run.loader->workers));
   for (const ScriptKnob& knob : store.scriptKnobs()) {
-    if (!knob.declaredAt.empty()) all.emplace_back(knob.name, valueText(knob, knob.value));
+    if (knob.declaredAt.empty()) continue;
+    all.emplace_back("knob " + knob.name + ", at last", valueText(knob, knob.value));
   }
-  all.emplace_back("level", store.hello() ? std::string(probeLevelKey(store.probeLevel())) : "");
+  for (const EnvironmentEntry& each : hello.environment) {
+    all.emplace_back(each.name, each.value.value_or("not set"));
+  }
+  all.emplace_back("level at last",
+                   store.hello() ? std::string(probeLevelKey(store.probeLevel())) : "");
   return all;
 }
 
@@ -88,11 +93,15 @@ std::vector<std::string> cautionsOf(const LiveStore& a, const LiveStore& b,
     cautions.emplace_back("Both devices are simulated: times are not those of a Mac.");
   }
   if (!numbers.sameTokens) {
-    cautions.push_back("A step of A has other sizes than one of B" +
-                       (numbers.sizesA.empty() || numbers.sizesB.empty()
-                            ? std::string()
-                            : " (" + numbers.sizesA + " and " + numbers.sizesB + ")") +
-                       ": compare the throughput, not the time of a step.");
+    const std::string unit(a.rateUnit() == "tokens/s" ? "tokens" : "samples");
+    const bool isOneBatch = !numbers.sizesA.empty() && numbers.sizesA == numbers.sizesB;
+    cautions.push_back("A step of A has " + formatDecimals(numbers.tokensA, 0) + ' ' + unit +
+                       ", one of B " + formatDecimals(numbers.tokensB, 0) +
+                       (isOneBatch ? ", in batches of one size: they are counted by the backwards "
+                                     "of a step. "
+                                   : ". ") +
+                       (numbers.rate() ? "Compare the throughput, not the time of a step."
+                                       : "Times of their steps do not compare."));
   }
   if (a.rateUnit() != b.rateUnit()) {
     cautions.emplace_back("One run counts tokens a second, the other samples.");
@@ -103,14 +112,18 @@ std::vector<std::string> cautionsOf(const LiveStore& a, const LiveStore& b,
   }
   if (a.isUnobserved() != b.isUnobserved()) {
     cautions.emplace_back("One run did not record waits, fallbacks and phases (level off).");
-  } else if (a.probeLevel() != b.probeLevel()) {
+  } else if ((a.ops().endRow() > 0) != (b.ops().endRow() > 0)) {
     cautions.emplace_back(
         "One run recorded every op (level ops), which takes the host some time of its own.");
   }
-  if (std::min(numbers.a.steps, numbers.b.steps) < kLeastComparedSteps) {
-    cautions.push_back("Too few steps to tell a change from chance: each run needs " +
-                       std::to_string(kLeastComparedSteps) + ".");
+  for (const auto& [name, store] : {std::pair("A", &a), std::pair("B", &b)}) {
+    if (store->end() && store->end()->reason == RunEnd::Reason::kFinished) continue;
+    cautions.push_back(std::string(name) + " did not run to its end" +
+                       (store->end() ? ": " + store->end()->message + '.' : "."));
   }
+  cautions.emplace_back(
+      "The noise is that of the steps within the runs: whole runs of one program differ as well. "
+      "Repeat both to be sure.");
   return cautions;
 }
 
@@ -123,11 +136,6 @@ std::vector<ComparedRegion> regionsOf(const LiveStore& a, const LiveStore& b) {
     if (inA > 0 || inB > 0) regions.push_back({region, toMs(inA), toMs(inB)});
   }
   return regions;
-}
-
-/// The file of a line of code: "train.py" of "train.py:41".
-std::string_view fileOf(std::string_view line) {
-  return line.substr(0, line.rfind(':'));
 }
 
 /// Takes out of `left` what is also in `right`, one for one: those of the same line first, so that
@@ -149,11 +157,17 @@ void takeSame(std::vector<Finding>& left, std::vector<Finding>& right) {
     return x.kind == y.kind && x.ops == y.ops;
   };
   take([&](const Finding& x, const Finding& y) { return isAlike(x, y) && x.line == y.line; });
+  // The file may have another name as well.
   take([&](const Finding& x, const Finding& y) {
-    return isAlike(x, y) && fileOf(x.line) == fileOf(y.line);
+    return isAlike(x, y) && x.line.empty() == y.line.empty();
   });
-  // The longest of several ops may be another one.
-  take([](const Finding& x, const Finding& y) { return x.kind == y.kind && x.line == y.line; });
+  // Of several ops on a line some may be others.
+  take([](const Finding& x, const Finding& y) {
+    const bool isLine = x.kind == y.kind && !x.line.empty() && x.line == y.line;
+    return isLine && std::any_of(x.ops.begin(), x.ops.end(), [&](const std::string& op) {
+             return std::find(y.ops.begin(), y.ops.end(), op) != y.ops.end();
+           });
+  });
 }
 
 }  // namespace
@@ -174,9 +188,20 @@ Result<RunComparison> compareRecordings(const LiveStore& a, const LiveStore& b) 
   compared.regions = regionsOf(a, b);
   compared.a = findProblems(a);
   compared.b = findProblems(b);
+  // What was not looked for is not gone.
+  if (a.isUnobserved() || b.isUnobserved()) {
+    compared.numbers.ops.clear();
+    return compared;
+  }
   compared.gone = compared.a.found;
   compared.come = compared.b.found;
   takeSame(compared.gone, compared.come);
+  const ComparedFact* time = compared.numbers.find("step_ms.p50");
+  if (!time || !time->differs()) {
+    for (auto* findings : {&compared.gone, &compared.come}) {
+      std::erase_if(*findings, [](const Finding& each) { return each.vague; });
+    }
+  }
   return compared;
 }
 

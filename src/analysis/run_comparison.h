@@ -33,7 +33,8 @@ struct RunComparison {
 };
 
 /// Compares two runs as wholes. Findings are the same where kind, ops and line are; a line that has
-/// moved in the same file counts as the same. Fails with kFailed where one of the runs has no step;
+/// moved counts as the same. One without a line, of the time as a whole, counts as gone or new only
+/// where the median step differs. Fails with kFailed where one of the runs has no step;
 /// the message says which.
 [[nodiscard]] Result<RunComparison> compareRecordings(const LiveStore& a, const LiveStore& b);
 

@@ -370,6 +370,7 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
   // What the steps have queued is done when the host has waited for it.
   const std::int64_t drained = drainedNs(store, wholeStepsIn(store, range), range.endNs);
+  done.drainedMs = toMs(drained);
   done.rateHasDrain = drained > 0;
   ratedNs += drained;
   const std::uint64_t rated = done.rateLeavesOutFirst ? tokens - firstTokens : tokens;

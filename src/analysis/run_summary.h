@@ -73,7 +73,8 @@ struct RunSummary {
   /// allocates, and with the waits after steps for what they have queued: see rateLeavesOutFirst
   /// and rateHasDrain.
   double tokensPerS = 0;
-  bool rateHasDrain = false;  ///< drainedNs() is part of the time
+  double drainedMs = 0;       ///< drainedNs(), which is part of the time
+  bool rateHasDrain = false;  ///< it is more than 0
   bool rateLeavesOutFirst =
       false;  ///< false where the first step is the only one, or none of these
   std::optional<double> lossFirst, lossLast;

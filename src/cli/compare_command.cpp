@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "analysis/live_store.h"
+#include "cli/report_command.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "report/compare_report.h"
@@ -14,13 +15,10 @@
 namespace highwater::cli {
 namespace {
 
-/// What each recording may take in memory, in bytes: half of what a report's may.
-constexpr std::size_t kMemoryBudgetOfEach = std::size_t{144} << 20;
-
 /// Reads a whole recording. Numbers of one that is cut off would not be those of the run.
 Result<std::unique_ptr<analysis::LiveStore>> load(const std::string& name) {
   auto store = std::make_unique<analysis::LiveStore>();
-  store->setMemoryBudget(kMemoryBudgetOfEach);
+  store->setMemoryBudget(kReportMemory);
   auto condition = run::loadReadablePart(name, *store);
   if (!condition) return condition.error();
   if (!condition->damage.empty()) {
@@ -36,6 +34,11 @@ Result<std::unique_ptr<analysis::LiveStore>> load(const std::string& name) {
 }  // namespace
 
 int runCompare(const CompareOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::equivalent(options.a, options.b, ignored)) {
+    printError(options.a + " and " + options.b + " are the same file; give two recordings");
+    return kExitUsage;
+  }
   const auto a = load(options.a), b = load(options.b);
   for (const auto* each : {&a, &b}) {
     if (!*each) printError(each->error().message);
@@ -46,9 +49,13 @@ int runCompare(const CompareOptions& options) {
     printError(compared.error().message);
     return kExitFailed;
   }
-  const report::CompareReport report{std::filesystem::path(options.a).filename().string(),
-                                     std::filesystem::path(options.b).filename().string(),
-                                     std::move(*compared), options.limits};
+  const auto nameOf = [](const std::string& path) {
+    return std::filesystem::path(path).filename().string();
+  };
+  const bool isAlike = nameOf(options.a) == nameOf(options.b);
+  const report::CompareReport report{isAlike ? options.a : nameOf(options.a),
+                                     isAlike ? options.b : nameOf(options.b), std::move(*compared),
+                                     options.limits};
   switch (options.form) {
     case CompareOptions::Form::kText:
       print(report::compareText(report, textWidth(stdout)));
@@ -61,18 +68,9 @@ int runCompare(const CompareOptions& options) {
           QJsonDocument(report::compareJson(report)).toJson(QJsonDocument::Indented).toStdString());
       break;
   }
-  if (!report.fails()) return kExitDone;
-  for (const analysis::FactLimit& limit : report.limits) {
-    const auto outcome = analysis::judge(limit, report.compared.numbers);
-    if (outcome == analysis::LimitOutcome::kBroken) {
-      printError("the limit \"" + limit.text + "\" is broken");
-    } else if (outcome == analysis::LimitOutcome::kUnknown) {
-      printError("the limit \"" + limit.text +
-                 "\" cannot be judged: the number is not known of both runs, or there are too few "
-                 "steps");
-    }
-  }
-  return kExitFailed;
+  const std::vector<std::string> failures = report.failures();
+  for (const std::string& each : failures) printError(each);
+  return failures.empty() ? kExitDone : kExitFailed;
 }
 
 }  // namespace highwater::cli

@@ -13,18 +13,10 @@
 #include "run/recording_loader.h"
 
 namespace highwater::cli {
-namespace {
-
-/// What a report may hold of a recording, in bytes. It leaves room for two million ops, of which
-/// the tables of ops tell what an op does just as well as those of the window's four million.
-constexpr std::size_t kMemoryBudget = std::size_t{288} << 20;
-
-}  // namespace
-
 int runReport(const ReportOptions& options) {
   const std::filesystem::path path = options.recording;
   analysis::LiveStore store;
-  store.setMemoryBudget(kMemoryBudget);
+  store.setMemoryBudget(kReportMemory);
   RecordingCondition condition;
   std::string problem;
   if (auto loaded = run::loadReadablePart(path, store)) {

@@ -29,6 +29,7 @@ using Align = TextTable::Align;
 constexpr std::size_t kMostOps = 10;       ///< lines that wait or fall back
 constexpr double kLeastComparedMs = 0.05;  ///< a step, on either side
 const std::string kUnknown = "\u2013";
+const std::string kNumbersHead = "Whole run", kPlaceHead = "Where";
 
 /// A table under a title, with the heads of its columns.
 struct Part {
@@ -51,6 +52,7 @@ std::string changeText(Quantity quantity, const ComparedValue& value) {
   if (value.a == 0) return sign + size;
   constexpr double kManyTimes = 3;  // from here on a factor is read more easily
   const double ratio = value.b / value.a;
+  if (std::abs(change / value.a) < 0.0005) return sign + size;
   return sign + size + " (" +
          (ratio >= kManyTimes
               ? formatDecimals(ratio, ratio < 10 ? 1 : 0) + "\u00d7"
@@ -74,7 +76,8 @@ std::vector<std::string> factRow(const ComparedFact& each) {
 }
 
 bool isShown(const Comparison& compared, const ComparedFact& each) {
-  const bool tells = each.value.a != 0 || each.value.b != 0;
+  const auto isNothing = [](double value) { return std::isnan(value) || value == 0; };
+  const bool tells = !isNothing(each.value.a) || !isNothing(each.value.b);
   const bool isSmall = each.fact->quantity == Quantity::kMilliseconds &&
                        !(each.value.a >= kLeastComparedMs) && !(each.value.b >= kLeastComparedMs);
   const bool repeats =
@@ -98,7 +101,11 @@ Part factsPart(const RunComparison& compared, const std::string& title,
         std::find(groups.begin(), groups.end(), each.fact->group) != groups.end();
     // What is neither better nor worse describes the machine, not the change.
     const bool isJudged = each.fact->better != analysis::Better::kNeither;
-    if (isOfGroup && isJudged && isShown(compared.numbers, each)) part.table.add(factRow(each));
+    // But whether both runs learn the same.
+    const bool isLoss = each.fact->key == "loss.last" && first == kNumbersHead;
+    if ((isLoss || (isOfGroup && isJudged)) && isShown(compared.numbers, each)) {
+      part.table.add(factRow(each));
+    }
   }
   return part;
 }
@@ -125,14 +132,15 @@ Part regionsPart(const RunComparison& compared) {
 }
 
 std::string whereText(const ComparedOp& op) {
-  return op.where + (op.planned ? ", planned" : "");
+  return op.where + (op.movedTo.empty() ? "" : " \u2192 " + op.movedTo) +
+         (op.planned ? ", planned" : "");
 }
 
 Part opsPart(const RunComparison& compared) {
   Part part{"Waits and fallbacks, a step", heads("Op"),
             TextTable({Align::kLeft, Align::kRight, Align::kRight, Align::kRight, Align::kLeft,
                        Align::kLeft})};
-  part.heads.emplace_back("Where");
+  part.heads.push_back(kPlaceHead);
   part.table.foldFrom(5);
   for (const ComparedOp& op : compared.numbers.ops) {
     if (std::max(op.ms.a, op.ms.b) < kLeastComparedMs || !op.ms.beyondNoise()) continue;
@@ -185,7 +193,7 @@ std::vector<Part> partsOf(const CompareReport& report) {
   parts.push_back(settingsPart(compared));
   parts.push_back(factsPart(compared, "Numbers",
                             {FactGroup::kTime, FactGroup::kMemory, FactGroup::kMachine},
-                            "Whole run"));
+                            kNumbersHead));
   parts.push_back(
       factsPart(compared, "Host time by phase, mean of a step", {FactGroup::kPhase}, "Phase"));
   parts.push_back(opsPart(compared));
@@ -201,9 +209,29 @@ std::string sideText(const analysis::RunSummary& summary, const std::string& siz
          (sizes.empty() ? "" : ", batch " + sizes);
 }
 
+/// What else differs by more than chance: "More than chance: Samples/s +7.5 %, Unplanned syncs
+/// −0.27 ms (−100 %)." Empty without.
+std::string otherChanges(const Comparison& compared) {
+  std::string list;
+  for (const ComparedFact& each : compared.facts) {
+    const bool isOfTime = each.fact->group == FactGroup::kTime && each.fact->ofStep;
+    // The step's own time stands in the sentence before.
+    if (!isOfTime || !each.differs() || !isShown(compared, each) ||
+        each.fact->key == "step_ms.p50" || each.fact->key == "step_ms.mean") {
+      continue;
+    }
+    list += (list.empty() ? "" : ", ") + std::string(each.fact->label) + ' ' +
+            changeText(each.fact->quantity, each.value);
+  }
+  return list.empty() ? list : "More than chance: " + list + '.';
+}
+
 /// The sentences above the tables.
 std::vector<std::string> sentencesOf(const RunComparison& compared) {
   std::vector<std::string> all{analysis::comparisonText(compared.numbers) + '.'};
+  if (const std::string other = otherChanges(compared.numbers); !other.empty()) {
+    all.push_back(other);
+  }
   const std::string &inA = compared.a.verdict.text, &inB = compared.b.verdict.text;
   if (!inA.empty() && inA == inB) {
     all.push_back("Both: " + inA);
@@ -242,10 +270,41 @@ QJsonArray findingsJson(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-bool CompareReport::fails() const {
-  return std::any_of(limits.begin(), limits.end(), [&](const analysis::FactLimit& limit) {
-    return analysis::judge(limit, compared.numbers) != LimitOutcome::kKept;
-  });
+std::vector<std::string> CompareReport::failures() const {
+  std::vector<std::string> all;
+  for (const analysis::FactLimit& limit : limits) {
+    const std::string name = "the limit \"" + limit.text + "\" ";
+    const ComparedFact* found = compared.numbers.find(limit.fact->key);
+    switch (analysis::judge(limit, compared.numbers)) {
+      case LimitOutcome::kKept:
+        break;
+      case LimitOutcome::kBroken: {
+        const Quantity quantity = limit.fact->quantity;
+        const ComparedValue& value = found->value;
+        const std::string noise = noiseText(quantity, value, limit.fact->ofStep != nullptr);
+        all.push_back(name + "is broken: A " + numberText(quantity, value.a) + ", B " +
+                      numberText(quantity, value.b) + ", " + changeText(quantity, value) +
+                      (noise.empty() ? "" : ", noise " + noise));
+        break;
+      }
+      case LimitOutcome::kUnknown: {
+        const bool inA = found && !std::isnan(found->value.a);
+        const bool inB = found && !std::isnan(found->value.b);
+        all.push_back(name + "cannot be judged: " +
+                      (inA && inB
+                           ? "each run needs " + std::to_string(analysis::kLeastComparedSteps) +
+                                 " steps, and A has " + std::to_string(compared.numbers.a.steps) +
+                                 ", B " + std::to_string(compared.numbers.b.steps)
+                           : std::string(inA   ? "B"
+                                         : inB ? "A"
+                                               : "neither run") +
+                                 (inA || inB ? " does not know " : " knows ") +
+                                 std::string(limit.fact->key)));
+        break;
+      }
+    }
+  }
+  return all;
 }
 
 std::string compareText(const CompareReport& report, std::size_t width) {
@@ -259,6 +318,8 @@ std::string compareText(const CompareReport& report, std::size_t width) {
   }
   for (Part& part : partsOf(report)) {
     if (part.table.empty()) continue;
+    // A place may fold to a line of its own, where a head says nothing.
+    if (part.heads.back() == kPlaceHead) part.heads.back().clear();
     if (part.heads.size() > 1) part.table.addFirst(part.heads);
     all += section(part.title, part.table, width);
   }
@@ -304,6 +365,7 @@ QJsonObject compareJson(const CompareReport& report) {
     QJsonObject value = valueJson(op.ms);
     value["op"] = text(op.op);
     value["where"] = text(op.where);
+    value["moved_to"] = textOrNull(op.movedTo);
     value["kind"] = op.kind == events::SyncKind::None ? QJsonValue() : text(syncKindKey(op.kind));
     value["planned"] = op.planned;
     value["differs"] = op.ms.beyondNoise();

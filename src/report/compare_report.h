@@ -16,8 +16,8 @@ struct CompareReport {
   analysis::RunComparison compared;
   std::vector<analysis::FactLimit> limits;
 
-  /// Whether a limit is broken, or cannot be judged.
-  [[nodiscard]] bool fails() const;
+  /// A sentence for each limit that is broken or cannot be judged, with the numbers or the reason.
+  [[nodiscard]] std::vector<std::string> failures() const;
 };
 
 /// The version of compareJson(): the value of its key "schema".

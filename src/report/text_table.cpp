@@ -95,11 +95,13 @@ std::string TextTable::markdown(const std::vector<std::string>& heads) const {
 }
 
 std::string markdownText(std::string_view text) {
-  constexpr std::string_view kMarkup = "\\`*_[]<>|~&#@!";
+  constexpr std::string_view kMarkup = "\\`*_[]<>|~&#@!$";
   std::string escaped;
   for (const char c : plainText(text)) {
     if (kMarkup.find(c) != std::string_view::npos) escaped += '\\';
     escaped += c;
+    // GitHub makes mentions and links to issues of the text that is left without the backslash.
+    if (c == '@' || c == '#') escaped += "\u2060";
   }
   return escaped;
 }

@@ -50,8 +50,8 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// Escapes what Markdown, or HTML in it, would take for markup. Control characters and line feeds
-/// become U+FFFD.
+/// Escapes what Markdown, or HTML in it, would take for markup; after @ and # comes a word joiner,
+/// so that GitHub mentions nobody. Control characters and line feeds become U+FFFD.
 [[nodiscard]] std::string markdownText(std::string_view text);
 
 /// The room for the names of ops beside their numbers, in lines of `width`.

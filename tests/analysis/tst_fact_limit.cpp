@@ -34,6 +34,8 @@ class TestFactLimit : public QObject {
     row("memory.driver_peak > 12GiB", "memory.driver_peak", true, Of::kValue, 12.0 * (1 << 30));
     row("tokens_per_s < 20 k", "tokens_per_s", false, Of::kValue, 20'000);
     row("system.low_power_share > 50 %", "system.low_power_share", true, Of::kValue, 0.5);
+    row("system.swap_peak_per_s > 100 MiB/s", "system.swap_peak_per_s", true, Of::kValue,
+        100.0 * (1 << 20));
     row("gpu_percent.p50 < 80 %", "gpu_percent.p50", false, Of::kValue, 80);
   }
 
@@ -62,7 +64,7 @@ class TestFactLimit : public QObject {
     QTest::newRow("two signs") << "step_ms.p50 > +-5 %"
                                << "KEY > +5 %";
     QTest::newRow("two limits") << "step_ms.p50 > +5 % > 3"
-                                << "a unit that step_ms.p50 has";
+                                << "a unit that step_ms.p50 has: ms or s";
     QTest::newRow("infinite") << "step_ms.p50 > 1e999"
                               << "KEY > +5 %";
     QTest::newRow("misspelt key") << "step_ms.p05 > +5 %"
@@ -104,6 +106,11 @@ class TestFactLimit : public QObject {
     row("a little slower", 100, 104, 1, "step_ms.p50 > +5 %", kKept);
     row("slower by chance", 100, 110, 12, "step_ms.p50 > +5 %", kKept);
     row("faster", 100, 80, 1, "step_ms.p50 > +5 %", kKept);
+    row("not faster at all", 100, 100, 0, "step_ms.p50 > -5 %", kBroken);
+    row("faster by chance, and less than asked", 100, 98, 3, "step_ms.p50 > -5 %", kBroken);
+    row("as fast as asked", 100, 90, 3, "step_ms.p50 > -5 %", kKept);
+    row("as much memory where less is asked", 100, 100, kNoNoise, "memory.driver_peak > -64 MiB",
+        kBroken);
     row("slower, in ms", 100, 110, 1, "step_ms.p50 > +9 ms", kBroken);
     row("not as much faster as wanted", 100, 99, 0.1, "step_ms.p50 > -5 %", kBroken);
     row("few steps", 100, 110, kNoNoise, "step_ms.p50 > +5 %", kUnknown);

@@ -69,6 +69,7 @@ class TestFacts : public QObject {
     QTest::newRow("rate") << Quantity::kPerSecond << 20'500.0 << "20.5k";
     QTest::newRow("bytes") << Quantity::kBytes << 3.0 * (1 << 20) << "3.0 MiB";
     QTest::newRow("fewer bytes") << Quantity::kBytes << -3.0 * (1 << 20) << "-3.0 MiB";
+    QTest::newRow("bytes a second") << Quantity::kBytesPerSecond << 3.0 * (1 << 20) << "3.0 MiB/s";
     QTest::newRow("share") << Quantity::kShare << 0.925 << "92 %";
     QTest::newRow("small share") << Quantity::kShare << 0.0123 << "1.2 %";
     QTest::newRow("percent") << Quantity::kPercent << 0.0 << "0 %";

@@ -38,7 +38,7 @@ class TestRunComparison : public QObject {
     QVERIFY(compared->settings.empty());
     QVERIFY(compared->gone.empty() && compared->come.empty());
     QVERIFY(comparisonText(compared->numbers)
-                .starts_with("No difference in time a step beyond the noise"));
+                .starts_with("No difference in median time a step beyond the noise"));
     for (const ComparedRegion& each : compared->regions) QCOMPARE(each.msA, each.msB);
   }
 
@@ -66,14 +66,53 @@ class TestRunComparison : public QObject {
     QCOMPARE(batch->a, std::string("16"));
     QCOMPARE(batch->b, std::string("32"));
     QVERIFY(!compared->numbers.sameTokens);
-    QVERIFY(saysOneOf(compared->cautions, "16 \u00d7 64 and 32 \u00d7 64"));
+    QVERIFY(saysOneOf(compared->cautions, "has 1024 tokens, one of B 2048"));
     QVERIFY(comparisonText(compared->numbers).find("tokens/s") != std::string::npos);
+  }
+
+  void opsOfOneRunAreSaid() {
+    const auto with = stored({.doubleBatchAtStep = 0, .opsFromStep = 30}),
+               without = stored({.doubleBatchAtStep = 0});
+    const auto one = compareRecordings(*with, *without), both = compareRecordings(*with, *with);
+    QVERIFY(one && saysOneOf(one->cautions, "recorded every op"));
+    QVERIFY(both && !saysOneOf(both->cautions, "recorded every op"));
   }
 
   void fewStepsAreSaid() {
     const auto a = stored({.steps = 3}), b = stored({});
     const auto compared = compareRecordings(*a, *b);
-    QVERIFY(compared && saysOneOf(compared->cautions, "Too few steps"));
+    QVERIFY(compared && comparisonText(compared->numbers).starts_with("Too few steps"));
+  }
+
+  void whatWasNotLookedForIsNotGone() {
+    auto off = test::makeSampleRun({.fallbackEvery = 0, .unplannedSyncEvery = 0});
+    for (test::OwnedMessage& message : off) {
+      auto* batch = std::get_if<test::OwnedBatch>(&message);
+      if (!batch) continue;
+      batch->phases.clear();
+      batch->syncPoints.clear();
+    }
+    for (test::OwnedMessage& message : off) {
+      if (auto* run = std::get_if<RunDescription>(&message)) {
+        run->probeLevel = events::ProbeLevel::Off;
+      }
+    }
+    LiveStore store;
+    test::feed(off, store);
+    QVERIFY(store.isUnobserved());
+    const auto run = stored({});
+    for (const auto& [a, b] : {std::pair{&store, run.get()}, std::pair{run.get(), &store}}) {
+      const auto compared = compareRecordings(*a, *b);
+      QVERIFY(compared && saysOneOf(compared->cautions, "did not record waits"));
+      QVERIFY(compared->gone.empty() && compared->come.empty() && compared->numbers.ops.empty());
+    }
+  }
+
+  void whatDidNotEndIsSaid() {
+    const auto run = stored({}), cut = stored({.ended = false});
+    const auto compared = compareRecordings(*run, *cut);
+    QVERIFY(compared && saysOneOf(compared->cautions, "B did not run to its end"));
+    QVERIFY(!saysOneOf(compared->cautions, "A did not run to its end"));
   }
 
   void withoutStepsThereIsNothingToCompare() {

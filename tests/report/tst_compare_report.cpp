@@ -87,8 +87,10 @@ class TestCompareReport : public QObject {
   }
 
   void markdownEscapesMarkup() {
-    QCOMPARE(report::markdownText("a|b *c* <script> `d` [e](f) @g #1 \x1b[0m"),
-             std::string("a\\|b \\*c\\* \\<script\\> \\`d\\` \\[e\\](f) \\@g \\#1 \uFFFD\\[0m"));
+    QCOMPARE(
+        report::markdownText("a|b *c* <script> `d` [e](f) @g #1 \x1b[0m"),
+        std::string(
+            "a\\|b \\*c\\* \\<script\\> \\`d\\` \\[e\\](f) \\@\u2060g \\#\u20601 \uFFFD\\[0m"));
     report::TextTable table({report::TextTable::Align::kLeft, report::TextTable::Align::kRight});
     table.add({"a|b"});
     QCOMPARE(table.markdown({"x", "y"}), std::string("| x | y |\n| --- | ---: |\n| a\\|b |  |\n"));
@@ -100,11 +102,11 @@ class TestCompareReport : public QObject {
     QTest::addColumn<QString>("message");
     QTest::newRow("kept") << QStringList{"step_ms.p50 > +500 %"} << int{kExitDone} << "";
     QTest::newRow("broken") << QStringList{"steps > +10 %"} << int{kExitFailed}
-                            << "the limit \"steps > +10 %\" is broken";
+                            << "the limit \"steps > +10 %\" is broken: A 60, B 80, +20 (+33 %)";
     QTest::newRow("one of two") << QStringList{"step_ms.p50 > +500 %", "steps > 70"}
                                 << int{kExitFailed} << "\"steps > 70\" is broken";
     QTest::newRow("not known") << QStringList{"samples_per_s < -5 %"} << int{kExitFailed}
-                               << "cannot be judged";
+                               << "cannot be judged: neither run knows samples_per_s";
     QTest::newRow("wrong") << QStringList{"step_ms > 5"} << int{kExitUsage}
                            << "--fail-if is \"step_ms\"";
     QTest::newRow("empty") << QStringList{""} << int{kExitUsage} << "--fail-if";
@@ -139,8 +141,47 @@ class TestCompareReport : public QObject {
       }
     }
     QCOMPARE(runHighwater({"compare", before_}).exitCode, int{kExitUsage});
+    const auto same = runHighwater({"compare", before_, before_});
+    QCOMPARE(same.exitCode, int{kExitUsage});
+    QVERIFY2(same.err.contains("are the same file"), qPrintable(same.err));
     QCOMPARE(runHighwater({"compare", before_, after_, "--json", "--markdown"}).exitCode,
              int{kExitUsage});
+  }
+
+  /// An edit moves the lines below it, and a copy of a script has another name.
+  void movedLinesAreTheSame() {
+    const auto site = [](const char* file, std::uint32_t line) {
+      return CallSiteDefinition{7, kNoId, "train", file, line, "loss = loss.item()"};
+    };
+    QStringList paths;
+    for (const auto& [file, line] : {std::pair{"a.py", 17U}, std::pair{"b.py", 21U}}) {
+      auto run = test::makeSampleRun({.doubleBatchAtStep = 0});
+      for (test::OwnedMessage& message : run) {
+        if (auto* batch = std::get_if<test::OwnedBatch>(&message)) {
+          for (events::SyncPoint& sync : batch->syncPoints) sync.mutate_call_site(7);
+        } else if (auto* described = std::get_if<RunDescription>(&message)) {
+          described->ownScript = true;  // whose lines are shown
+        } else if (auto* defined = std::get_if<Definitions>(&message)) {
+          std::erase_if(defined->callSites, [](const auto& each) { return each.id == 7; });
+          defined->callSites.push_back(site(file, line));
+        }
+      }
+      paths << test::recordIn(folder_, QString("moved-%1.highwater").arg(line), run);
+    }
+    const QJsonObject compared =
+        object(runHighwater({"compare", paths[0], paths[1], "--json"}).out);
+    int moved = 0;
+    for (const QJsonValue& op : compared["ops"].toArray()) {
+      if (op["kind"].isNull()) continue;  // a fallback
+      QVERIFY2(op["where"].toString().startsWith("a.py:17"), qPrintable(op["where"].toString()));
+      QVERIFY2(op["moved_to"].toString().startsWith("b.py:21"),
+               qPrintable(op["moved_to"].toString()));
+      QCOMPARE(op["a"].toDouble(), op["b"].toDouble());
+      ++moved;
+    }
+    QVERIFY(moved > 0);
+    QVERIFY(compared["findings_gone"].toArray().isEmpty());
+    QVERIFY(compared["findings_new"].toArray().isEmpty());
   }
 
   void helpNamesEveryKey() {

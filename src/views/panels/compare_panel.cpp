@@ -129,14 +129,15 @@ void ComparePanel::showComparison(const std::optional<analysis::Comparison>& com
 std::vector<ComparePanel::Row> ComparePanel::numbers() const {
   std::vector<Row> rows;
   if (!comparison_) return rows;
-  const bool meanTells = comparison_->a.meanTells() || comparison_->b.meanTells();
+  const analysis::ComparedFact* above = comparison_->time();  // in large
+  const bool meanTells = above && above->fact->key == "step_ms.mean";
   for (const analysis::ComparedFact& each : comparison_->facts) {
     const bool isShown = each.fact->group == analysis::FactGroup::kTime ||
                          each.fact->group == analysis::FactGroup::kMemory;
-    // The median stands above, in large.
-    const bool isAbove = each.fact->key == "step_ms.p50";
     const bool repeats = each.fact->key == "step_ms.mean" && !meanTells;
-    if (isShown && !isAbove && !repeats && tells(each.value, 1e-9)) rows.push_back(rowOf(each));
+    if (isShown && &each != above && !repeats && tells(each.value, 1e-9)) {
+      rows.push_back(rowOf(each));
+    }
   }
   return rows;
 }
@@ -174,7 +175,8 @@ void ComparePanel::paintEvent(QPaintEvent*) {
   double y = paintHead(painter, 10);
   y = paintKeyNumbers(painter, y + 8);
   const Theme& theme = Theme::of(this);
-  painter.setFont(textFont(kText, comparison_->of("step_ms.p50").beyondNoise()));
+  const analysis::ComparedFact* headline = comparison_->headline();
+  painter.setFont(textFont(kText, headline && headline->differs()));
   painter.setPen(theme.text1);
   const QRectF line(kPanelInset, y + 4, width() - 2 * kPanelInset, 36);
   QRectF used;
@@ -234,13 +236,15 @@ double ComparePanel::paintHead(QPainter& painter, double y) const {
 
 double ComparePanel::paintKeyNumbers(QPainter& painter, double y) const {
   const Theme& theme = Theme::of(this);
-  const ComparedValue p50 = comparison_->of("step_ms.p50");
+  const analysis::ComparedFact* told = comparison_->time();
+  const ComparedValue time = told ? told->value : ComparedValue();
+  const QString kind = told ? text(told->fact->brief) : QString();
   const auto number = [](double ms) { return QString::number(ms, 'f', ms < 100 ? 1 : 0); };
-  const int decimals = std::max(p50.a, p50.b) < 100 ? 1 : 0;
+  const int decimals = std::max(time.a, time.b) < 100 ? 1 : 0;
   const std::pair<QString, QString> numbers[] = {
-      {tr("A, p50"), number(p50.a)},
-      {tr("B, p50"), number(p50.b)},
-      {tr("Difference"), changeText(p50.change(), decimals)}};
+      {tr("A, %1").arg(kind), number(time.a)},
+      {tr("B, %1").arg(kind), number(time.b)},
+      {tr("Difference"), changeText(time.change(), decimals)}};
   double x = kPanelInset;
   for (const auto& [caption, value] : numbers) {
     painter.setFont(textFont(kSmallText));
