@@ -5,14 +5,18 @@
 #include <QCoreApplication>
 #include <QDialog>
 #include <QDialogButtonBox>
+#include <QFileInfo>
 #include <QFontDatabase>
+#include <QFontMetrics>
 #include <QGridLayout>
 #include <QGuiApplication>
 #include <QLabel>
 #include <QMessageBox>
 #include <QPlainTextEdit>
 #include <QProcess>
+#include <QProcessEnvironment>
 #include <QPushButton>
+#include <QScreen>
 #include <QVBoxLayout>
 #include <algorithm>
 
@@ -24,6 +28,60 @@ namespace {
 
 /// A command's other keys are named where the column need not grow for them.
 constexpr int kMostKeyLetters = 12;
+
+/// What a dialog with the answer of a command says of itself.
+struct AnswerTexts {
+  QString name;  ///< of the objects: "doctor" of doctorDialog and doctorText
+  QString title, spoken, waiting;
+};
+
+/// Shows what a command of the program prints, in a dialog that does not block the window.
+void showAnswer(QWidget* parent, const AnswerTexts& texts, const QString& program,
+                const QStringList& arguments) {
+  auto* dialog = new QDialog(parent);
+  dialog->setObjectName(texts.name + QStringLiteral("Dialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setWindowTitle(texts.title);
+  auto* answer = new QPlainTextEdit(texts.waiting, dialog);
+  answer->setObjectName(texts.name + QStringLiteral("Text"));
+  answer->setAccessibleName(texts.spoken);
+  answer->setReadOnly(true);
+  answer->setTabChangesFocus(true);
+  answer->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
+  // Wide enough for the lines of the command, with a margin and a scroll bar, on a small screen
+  // too.
+  constexpr int kColumns = 92, kBeside = 80, kTall = 620;
+  const int wide = QFontMetrics(answer->font()).horizontalAdvance(QLatin1Char('0')) * kColumns;
+  dialog->resize(QSize(wide + kBeside, kTall).boundedTo(parent->screen()->availableSize()));
+  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
+  buttons->button(QDialogButtonBox::Close)->setIcon({});
+  auto* copy = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
+  copy->setEnabled(false);
+  auto* column = new QVBoxLayout(dialog);
+  column->setContentsMargins(16, 16, 16, 16);
+  column->addWidget(answer);
+  column->addWidget(buttons);
+  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
+  QObject::connect(copy, &QPushButton::clicked, answer,
+                   [answer] { QGuiApplication::clipboard()->setText(answer->toPlainText()); });
+  auto* process = new QProcess(dialog);
+  process->setProcessChannelMode(QProcess::MergedChannels);
+  process->setStandardInputFile(QProcess::nullDevice());
+  QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
+  environment.insert(QStringLiteral("COLUMNS"), QString::number(kColumns));
+  process->setProcessEnvironment(environment);
+  QObject::connect(process, &QProcess::finished, answer, [=] {
+    answer->setPlainText(QString::fromUtf8(process->readAllStandardOutput()).trimmed());
+    copy->setEnabled(true);
+  });
+  QObject::connect(process, &QProcess::errorOccurred, answer, [=](QProcess::ProcessError error) {
+    if (error == QProcess::FailedToStart) {
+      answer->setPlainText(tr("%1 cannot be started: %2").arg(program, process->errorString()));
+    }
+  });
+  process->start(program, arguments);
+  dialog->show();
+}
 
 }  // namespace
 
@@ -69,43 +127,20 @@ void showKeysDialog(QWidget* parent) {
 }
 
 void showDoctorDialog(QWidget* parent, const QString& program) {
-  auto* dialog = new QDialog(parent);
-  dialog->setObjectName(QStringLiteral("doctorDialog"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setWindowTitle(tr("Check this machine"));
-  dialog->resize(720, 480);
-  auto* answer =
-      new QPlainTextEdit(tr("Asking the worker about device, memory and PyTorch…"), dialog);
-  answer->setObjectName(QStringLiteral("doctorText"));
-  answer->setAccessibleName(tr("What works on this machine"));
-  answer->setReadOnly(true);
-  answer->setTabChangesFocus(true);
-  answer->setFont(QFontDatabase::systemFont(QFontDatabase::FixedFont));
-  auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, dialog);
-  buttons->button(QDialogButtonBox::Close)->setIcon({});
-  auto* copy = buttons->addButton(tr("Copy"), QDialogButtonBox::ActionRole);
-  copy->setEnabled(false);
-  auto* column = new QVBoxLayout(dialog);
-  column->setContentsMargins(16, 16, 16, 16);
-  column->addWidget(answer);
-  column->addWidget(buttons);
-  QObject::connect(buttons, &QDialogButtonBox::rejected, dialog, &QDialog::reject);
-  QObject::connect(copy, &QPushButton::clicked, answer,
-                   [answer] { QGuiApplication::clipboard()->setText(answer->toPlainText()); });
-  auto* doctor = new QProcess(dialog);
-  doctor->setProcessChannelMode(QProcess::MergedChannels);
-  doctor->setStandardInputFile(QProcess::nullDevice());
-  QObject::connect(doctor, &QProcess::finished, answer, [=] {
-    answer->setPlainText(QString::fromUtf8(doctor->readAllStandardOutput()).trimmed());
-    copy->setEnabled(true);
-  });
-  QObject::connect(doctor, &QProcess::errorOccurred, answer, [=](QProcess::ProcessError error) {
-    if (error == QProcess::FailedToStart) {
-      answer->setPlainText(tr("%1 cannot be started: %2").arg(program, doctor->errorString()));
-    }
-  });
-  doctor->start(program, {QStringLiteral("doctor")});
-  dialog->show();
+  showAnswer(parent,
+             {QStringLiteral("doctor"), tr("Check this machine"), tr("What works on this machine"),
+              tr("Asking the worker about device, memory and PyTorch…")},
+             program, {QStringLiteral("doctor")});
+}
+
+void showCompareDialog(QWidget* parent, const QString& program, const QString& a,
+                       const QString& b) {
+  showAnswer(
+      parent,
+      {QStringLiteral("compare"),
+       tr("%1 with %2").arg(QFileInfo(a).completeBaseName(), QFileInfo(b).completeBaseName()),
+       tr("What tells the recordings apart"), tr("Reading both recordings…")},
+      program, {QStringLiteral("compare"), a, b});
 }
 
 void showAboutDialog(QWidget* parent, const analysis::LiveStore& store) {

@@ -205,6 +205,7 @@ void MainWindow::connectActions() {
   on(actions_->open, [this] { chooseRecording(); });
   on(actions_->reload, [this] { reload(); });
   on(actions_->saveAs, [this] { chooseCopy(); });
+  on(actions_->compare, [this] { chooseOther(); });
   on(actions_->resetLayout, [this] { layout_->reset(); });
   on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
   on(actions_->benchmark, [this] { BenchmarkDialog::showFor(&run_, this); });

@@ -193,6 +193,7 @@ class MainWindow final : public QMainWindow {
   void openFilesFromDesktop();
   void chooseRecording();
   void chooseCopy();
+  void chooseOther();
   void choosePicture();
 
   /// Of a window that has all the room that it asks for.

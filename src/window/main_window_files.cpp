@@ -1,5 +1,6 @@
 // The window and files: the dialogs that choose them, and recordings that are read behind the
 // window.
+#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
@@ -13,6 +14,7 @@
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/dock_layout.h"
+#include "window/help_dialogs.h"
 #include "window/main_window.h"
 #include "window/opening_page.h"
 #include "window/run_notices.h"
@@ -175,6 +177,15 @@ void MainWindow::listRecent() {
   if (menu->isEmpty()) {
     menu->addAction(tr("No recordings yet"))->setEnabled(false);
   }
+}
+
+void MainWindow::chooseOther() {
+  const QString shown = text(run_.recordingPath().string());
+  const QString path =
+      QFileDialog::getOpenFileName(this, tr("Compare with recording"), QFileInfo(shown).path(),
+                                   tr("Recordings (*.highwater);;All files (*)"));
+  if (path.isEmpty()) return;
+  showCompareDialog(this, QCoreApplication::applicationFilePath(), path, shown);
 }
 
 void MainWindow::chooseCopy() {

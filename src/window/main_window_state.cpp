@@ -78,6 +78,8 @@ void MainWindow::updateState() {
   actions_->startPage->setEnabled(!live && (!startPageShown() || run_.store().hello()));
   actions_->saveAs->setEnabled(!live && !run_.recordingPath().empty());
   actions_->reload->setEnabled(!live && !run_.recordingPath().empty());
+  actions_->compare->setEnabled(!live && !run_.recordingPath().empty() &&
+                                !run_.condition().beingWritten);
   actions_->exportPicture->setEnabled(store.hello().has_value() && !startPageShown());
   actions_->mark->setEnabled(store.run() && !startPageShown() && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);

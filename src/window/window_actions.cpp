@@ -32,6 +32,8 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
   reload = make(tr("Reload recording"), "reloadAction", QKeySequence(Qt::Key_F5),
                 tr("Read the file of this recording again"));
+  compare = make(tr("Compare with recording…"), "compareAction", {},
+                 tr("Say what tells this recording from another one"));
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
   startPage = make(tr("Start page"), "startPageAction", {}, {});
@@ -122,6 +124,7 @@ void WindowActions::nameOtherwise() {
   add(sweep, tr("tune measure recommend batch size search best"));
   add(open, tr("load file trace import"));
   add(reload, tr("refresh reread update"));
+  add(compare, tr("difference before after regression"));
   add(saveAs, tr("copy store keep export"));
   add(exportPicture, tr("screenshot image png save"));
   add(startPage, tr("home welcome new demo samples scenarios"));
@@ -164,7 +167,7 @@ void WindowActions::makeMenus() {
   file->addAction(open);
   recentMenu = file->addMenu(tr("Open recent"));
   recentMenu->setObjectName(QStringLiteral("recentMenu"));
-  file->addActions({reload, saveAs, exportPicture});
+  file->addActions({reload, compare, saveAs, exportPicture});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();

@@ -5,6 +5,7 @@
 #include <QPushButton>
 #include <QTest>
 
+#include "support/recording_file.h"
 #include "support/test_program.h"
 #include "window/help_dialogs.h"
 
@@ -16,9 +17,9 @@ class TestHelpDialogs : public QObject {
 
  private:
   /// The text of the dialog, once the program has answered.
-  static QString answerOf(QWidget& parent) {
-    const auto* shown = parent.findChild<QPlainTextEdit*>("doctorText");
-    if (!shown || !parent.findChild<QDialog*>("doctorDialog")->isVisible()) return {};
+  static QString answerOf(QWidget& parent, const QString& name = "doctor") {
+    const auto* shown = parent.findChild<QPlainTextEdit*>(name + "Text");
+    if (!shown || !parent.findChild<QDialog*>(name + "Dialog")->isVisible()) return {};
     const QString asking = shown->toPlainText();
     (void)QTest::qWaitFor([&] { return shown->toPlainText() != asking; }, kWaitMs);
     return shown->toPlainText();
@@ -35,6 +36,25 @@ class TestHelpDialogs : public QObject {
       if (button->text() == "Copy") QTest::mouseClick(button, Qt::LeftButton);
     }
     QCOMPARE(QGuiApplication::clipboard()->text(), answer);
+  }
+
+  void showsWhatTellsRecordingsApart() {
+    QTemporaryDir folder;
+    const QString a = test::recordIn(folder, "a.highwater", test::makeSampleRun()),
+                  b = test::recordIn(folder, "b.highwater", test::makeSampleRun({.steps = 80}));
+    const QString program = QStringLiteral(HIGHWATER_BIN_DIR "/highwater");
+    QWidget parent;
+    parent.show();
+    window::showCompareDialog(&parent, program, a, b);
+    const QString answer = answerOf(parent, "compare");
+    QVERIFY2(answer.contains("A  a.highwater  60 steps") && answer.contains("B  b.highwater"),
+             qPrintable(answer));
+    QCOMPARE(parent.findChild<QDialog*>("compareDialog")->windowTitle(), QString("a with b"));
+    QWidget other;
+    other.show();
+    window::showCompareDialog(&other, program, a, folder.filePath("missing"));
+    const QString why = answerOf(other, "compare");
+    QVERIFY2(why.contains("missing"), qPrintable(why));
   }
 
   void saysWhyItCannot() {
