@@ -506,21 +506,22 @@ std::string comparisonText(const Comparison& compared) {
   }
   const ComparedFact* told = compared.headline();
   if (!told) return "The steps have different sizes, and no throughput is known of both";
-  const bool isRate = told->fact->quantity == Quantity::kPerSecond;
-  const std::string what = told->fact->key == "step_ms.p50"    ? "median time a step"
-                           : !isRate                           ? "mean time a step"
-                           : told->fact->key == "tokens_per_s" ? "tokens/s"
-                                                               : "samples/s";
   const ComparedValue& value = told->value;
-  const std::string noise = "\u00b1 " + (isRate ? factText(Quantity::kShare, value.noise / value.a)
-                                                : factText(told->fact->quantity, value.noise));
-  if (!told->differs()) return "No difference in " + what + " beyond the noise, " + noise;
   const bool isMore = value.change() > 0;
-  return factText(Quantity::kShare, value.a > 0 ? std::abs(value.change()) / value.a : 0) +
-         (isMore   ? " more "
-          : isRate ? " fewer "
-                   : " less ") +
-         what + ", beyond the noise, " + noise;
+  const std::string share =
+      factText(Quantity::kShare, value.a > 0 ? std::abs(value.change()) / value.a : 0);
+  if (told->fact->quantity == Quantity::kPerSecond) {
+    const std::string unit = told->fact->key == "tokens_per_s" ? "tokens/s" : "samples/s";
+    const std::string noise = "\u00b1 " + factText(Quantity::kShare, value.noise / value.a);
+    if (!told->differs()) return "No difference in " + unit + " beyond the noise, " + noise;
+    return share + (isMore ? " more " : " fewer ") + unit + ", beyond the noise, " + noise;
+  }
+  const std::string step =
+      told->fact->key == "step_ms.mean" ? "The mean step " : "The median step ";
+  const std::string noise = "\u00b1 " + factText(told->fact->quantity, value.noise);
+  if (!told->differs()) return step + "does not differ beyond the noise, " + noise;
+  return step + "takes " + share + (isMore ? " more" : " less") + " time, beyond the noise, " +
+         noise;
 }
 
 }  // namespace highwater::analysis

@@ -91,7 +91,7 @@ inline constexpr std::size_t kLeastComparedSteps = 5;
 [[nodiscard]] std::optional<Comparison> compareRuns(const LiveStore& a, const LiveStore& b);
 
 /// What a comparison says of the step time in one sentence, or of the throughput where steps do not
-/// compare: "11 % less time a step, beyond the noise, ± 1.60 ms".
+/// compare: "The median step takes 11 % less time, beyond the noise, ± 1.60 ms".
 [[nodiscard]] std::string comparisonText(const Comparison& compared);
 
 /// Compares a statistic of two series of steps, as compareRanges() does. Percentiles are by nearest

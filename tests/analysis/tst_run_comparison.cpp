@@ -38,7 +38,7 @@ class TestRunComparison : public QObject {
     QVERIFY(compared->settings.empty());
     QVERIFY(compared->gone.empty() && compared->come.empty());
     QVERIFY(comparisonText(compared->numbers)
-                .starts_with("No difference in median time a step beyond the noise"));
+                .starts_with("The median step does not differ beyond the noise"));
     for (const ComparedRegion& each : compared->regions) QCOMPARE(each.msA, each.msB);
   }
 

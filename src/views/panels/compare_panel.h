@@ -32,8 +32,7 @@ class ComparePanel final : public QWidget {
   /// The rows of numbers, and those of the phases.
   [[nodiscard]] std::vector<Row> numbers() const;
   [[nodiscard]] std::vector<Row> phases() const;
-  /// What the comparison says about the step time: "11 % less time a step, beyond the noise,
-  /// ± 1.6 ms".
+  /// What the comparison says in a sentence: see analysis::comparisonText().
   [[nodiscard]] QString verdict() const;
 
   [[nodiscard]] QSize sizeHint() const override { return {328, 500}; }
