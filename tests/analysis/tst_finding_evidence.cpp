@@ -83,6 +83,26 @@ class TestFindingEvidence : public QObject {
     QVERIFY(findingsOf(runOf(step).batch()).found.empty());
   }
 
+  /// Of what can be had in part only, as the time of queueing, all fixes together have no more.
+  void allFixesHaveThePartOfEach() {
+    ModelStep step;
+    step.assemblyNs = kMs / 2;
+    for (const Phase phase : {Phase::Forward, Phase::Backward, Phase::OptimizerStep}) {
+      step.phases.push_back({phase, phase == Phase::Backward ? 20 : 5, 200'000, 20'000});
+    }
+    const Findings findings = findingsOf(runOf(step).batch());
+    double sumMs = 0;
+    bool isQueueing = false;
+    for (const Finding& each : findings.found) {
+      sumMs += each.gainMs ? each.gainMs->estimate : 0;
+      isQueueing = isQueueing || each.kind == FindingKind::HostBound;
+    }
+    QVERIFY(isQueueing);
+    QVERIFY(findings.gainOfAllMs && findings.gainOfAllMs->estimate > 0);
+    QVERIFY2(findings.gainOfAllMs->estimate <= 1.05 * sumMs,
+             qPrintable(QString("%1 of %2").arg(findings.gainOfAllMs->estimate).arg(sumMs)));
+  }
+
   void slowLoggingMakesTheDeviceIdle() {
     ModelStep step = evenStep(300);
     step.readsLoss = true;

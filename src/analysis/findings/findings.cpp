@@ -224,15 +224,26 @@ Turns<> GainAccount::settle(Findings& findings) {
     gain.high = std::max(gain.high, std::min(mostMs, medianMs_));
     return gain;
   };
-  Fix all;
-  double mostMs = 0;
+  Fix all, whole;
+  double mostMs = 0, attainable = 1;
   for (const Noted& each : noted_) {
     price(findings.found[each.index], gainOf(each.fix, each.mostMs));
     all.add(each.fix);
+    if (each.fix.attainable == 1) whole.add(each.fix);
+    attainable = std::min(attainable, each.fix.attainable);
     mostMs = std::max(mostMs, each.mostMs);
     co_await NextTurn{};
   }
   ofFixes_ = gainOf(all, mostMs);
+  if (attainable == 1) co_return;
+  // Of what those add that can be had in part only, that part counts.
+  co_await NextTurn{};
+  const Gain sure = estimator.of(whole);
+  const auto part = [attainable](double least, double most) {
+    return least + attainable * std::max(most - least, 0.0);
+  };
+  ofFixes_->low = part(sure.low, ofFixes_->low);
+  ofFixes_->estimate = part(sure.estimate, ofFixes_->estimate);
 }
 
 void GainAccount::price(Finding& finding, Gain gain) const {
