@@ -263,14 +263,18 @@ class CommandLine {
   }
 
   void addReport() {
-    report_ = app_.add_subcommand("report", "Summarise a recording as text or JSON");
+    report_ = app_.add_subcommand("report", "Summarise a recording as text, Markdown or JSON");
     report_->set_help_all_flag();
     report_->add_option("FILE", reportOptions_.recording, "The recording")
         ->type_name("")
         ->required();
     report_->add_flag("--full", reportOptions_.full,
                       "Also phases, idle time, device switches and memory growth");
-    report_->add_flag("--json", reportOptions_.json, "Print one JSON object instead of text");
+    auto* json =
+        report_->add_flag("--json", reportOptions_.json, "Print one JSON object instead of text");
+    report_
+        ->add_flag("--markdown", reportOptions_.markdown, "Print Markdown, to paste into an issue")
+        ->excludes(json);
     report_->footer("The text is wrapped to the terminal, or to $COLUMNS.");
   }
 

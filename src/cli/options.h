@@ -68,6 +68,7 @@ struct BenchmarkCommandOptions {
 struct ReportOptions {
   std::string recording;
   bool json = false;
+  bool markdown = false;
   bool full = false;  ///< with the sections that only --full shows
 };
 

@@ -33,8 +33,12 @@ int runReport(const ReportOptions& options) {
       const QJsonDocument report(report::reportJson(store, summary, condition));
       print(report.toJson(QJsonDocument::Indented).toStdString());
     } else {
-      print(report::reportText(path.filename().string(), store, summary, condition,
-                               {.width = textWidth(stdout), .full = options.full}));
+      // Markdown does not depend on a terminal.
+      constexpr std::size_t kMarkdownWidth = 100;
+      const auto write = options.markdown ? &report::reportMarkdown : &report::reportText;
+      print(write(
+          path.filename().string(), store, summary, condition,
+          {.width = options.markdown ? kMarkdownWidth : textWidth(stdout), .full = options.full}));
     }
   }
   if (problem.empty()) return kExitDone;

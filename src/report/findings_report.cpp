@@ -6,6 +6,7 @@
 #include "core/plain_text.h"
 #include "core/units.h"
 #include "report/report_values.h"
+#include "report/text_table.h"
 #include "report/text_wrap.h"
 
 namespace highwater::report {
@@ -131,6 +132,23 @@ std::string findingsText(const Findings& findings, std::size_t width) {
   }
   for (const AcceptedFallback& accepted : findings.accepted) {
     lines += acceptedLine(accepted, width);
+  }
+  return lines;
+}
+
+std::string findingsMarkdown(const Findings& findings) {
+  std::string lines;
+  if (!findings.verdict.text.empty()) lines = markdownText(findings.verdict.text) + "\n\n";
+  if (findings.found.empty()) {
+    return lines + (findings.unobserved
+                        ? "No findings about memory; waits were not recorded.\n"
+                        : "No findings in " + std::to_string(findings.steps) + " steps.\n");
+  }
+  int number = 0;
+  for (const Finding& finding : findings.found) {
+    lines += std::to_string(++number) + ". **" + markdownText(findingHeadline(finding)) +
+             "**  \n   " + markdownText(finding.evidence) +
+             "  \n   To do: " + markdownText(adviceText(finding)) + '\n';
   }
   return lines;
 }

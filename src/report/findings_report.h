@@ -18,6 +18,9 @@ namespace highwater::report {
 /// fallbacks. Wrapped to `width`.
 [[nodiscard]] std::string findingsText(const analysis::Findings& findings, std::size_t width);
 
+/// The same as GitHub-flavoured Markdown: the verdict, then a list. Texts of the run are escaped.
+[[nodiscard]] std::string findingsMarkdown(const analysis::Findings& findings);
+
 /// The same at the end of a run, for the terminal: the verdict, and for each of the first three
 /// findings a line with its place; how many more there are. Empty without either.
 [[nodiscard]] std::string briefFindings(const analysis::Findings& findings, std::size_t width);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/device/step_queue.h"
+#include "analysis/facts.h"
 #include "analysis/findings/findings.h"
 #include "analysis/lost_time_lines.h"
 #include "analysis/named_phases.h"
@@ -405,6 +406,31 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
              "--full adds where the time went, queue, system, idle time, device switches, memory "
              "growth and how sure the predictions are.",
              0, width);
+}
+
+std::string reportMarkdown(const std::string& title, const LiveStore& store,
+                           const RunSummary& summary, const RecordingCondition& condition,
+                           const TextOptions& options) {
+  TextTable numbers({Align::kLeft, Align::kRight});
+  for (const analysis::Fact& fact : analysis::facts()) {
+    const bool isShown = fact.group == analysis::FactGroup::kTime ||
+                         fact.group == analysis::FactGroup::kMemory || fact.key == "steps";
+    const auto value = fact.value(store, summary);
+    if (isShown && value.value_or(0) != 0) {
+      numbers.add({std::string(fact.label), analysis::factText(fact.quantity, *value)});
+    }
+  }
+  const std::string text = reportText(title, store, summary, condition, options);
+  // Longer than any fence in the names of a run.
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) fence += '`';
+  const std::string device =
+      store.hello() ? " (" + std::string(deviceLabel(store.hello()->device)) + ')' : std::string();
+  return "### " + markdownText(title + device) + "\n\n" +
+         findingsMarkdown(analysis::findProblems(store)) + '\n' +
+         numbers.markdown({"Number", "Value"}) +
+         "\n<details><summary>highwater report</summary>\n\n" + fence + "text\n" + text + fence +
+         "\n\n</details>\n";
 }
 
 }  // namespace highwater::report

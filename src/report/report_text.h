@@ -32,4 +32,11 @@ struct TextOptions {
                                      const RecordingCondition& condition,
                                      const TextOptions& options);
 
+/// The same as GitHub-flavoured Markdown, to paste into an issue: verdict and findings, the run's
+/// numbers, and the text of reportText() as a part that is opened by a click.
+[[nodiscard]] std::string reportMarkdown(const std::string& title, const analysis::LiveStore& store,
+                                         const analysis::RunSummary& summary,
+                                         const RecordingCondition& condition,
+                                         const TextOptions& options);
+
 }  // namespace highwater::report

@@ -47,6 +47,27 @@ class TestReport : public QObject {
     QCOMPARE(report["versions"]["torch"].toString(), QString("2.13.0"));
   }
 
+  /// To paste into an issue: the findings as a list, the numbers as a table, and the whole text.
+  void writesMarkdown() {
+    const QString path = test::recordIn(folder_, "a_b.highwater", test::makeSampleRun());
+    const auto outcome = runHighwater({"report", path, "--markdown"});
+    QCOMPARE(outcome.exitCode, int{kExitDone});
+    const QString& out = outcome.out;
+    QVERIFY2(out.startsWith("### a\\_b.highwater (simulated mps)\n\n"), qPrintable(out));
+    const QJsonObject report = json({"report", path, "--json"});
+    const QJsonArray findings = report["findings"].toArray();
+    QVERIFY(!findings.isEmpty());
+    QCOMPARE(out.count(QRegularExpression("^\\d+\\. \\*\\*", QRegularExpression::MultilineOption)),
+             findings.size());
+    QVERIFY2(out.contains("| Number | Value |\n| --- | ---: |\n| Steps | 60 |\n"), qPrintable(out));
+    QVERIFY2(
+        out.contains("<details><summary>highwater report</summary>\n\n```text\na_b.highwater\n"),
+        qPrintable(out));
+    QVERIFY2(out.endsWith("```\n\n</details>\n"), qPrintable(out.right(80)));
+    QCOMPARE(out.count("```"), 2);
+    QCOMPARE(runHighwater({"report", path, "--markdown", "--json"}).exitCode, int{kExitUsage});
+  }
+
   void tellsWhereTheTimeWent() {
     const QString path = test::recordIn(folder_, "time.highwater", test::makeSampleRun());
     const QJsonObject time = json({"report", path, "--json"})["time"].toObject();
