@@ -39,12 +39,14 @@ class SimmpsDevice : public QObject {
     for (const char* mode : {"HIGHWATER_SIM_QUEUE=async", "HIGHWATER_SIM_QUEUE=sync",
                              "HIGHWATER_SIM_COMMIT=deferred", "HIGHWATER_SIM_COMMIT=deferred:7"}) {
       add({"workloadOpsMatchTheCpu", "attentionMatchesTheCpu", "randomNumbersMatchTheCpu",
-           "copiesKeepValues", "classifierLossesMatchTheCpu", "clippedLossesMatchTheCpu"},
+           "copiesKeepValues"},
           {mode});
+      // To the last bit only where no sum is split among threads: with two they differed in one of
+      // 640 runs on a busy machine, by how LayerNorm's backward adds up.
+      add({"classifierLossesMatchTheCpu", "clippedLossesMatchTheCpu"}, {mode, "OMP_NUM_THREADS=1"});
     }
     add({"cnnLossesMatchTheCpu", "lstmLossesMatchTheCpu"});
-    add({"cnnLossesMatchTheCpu", "lstmLossesMatchTheCpu", "classifierLossesMatchTheCpu"},
-        {"OMP_NUM_THREADS=1"});
+    add({"cnnLossesMatchTheCpu", "lstmLossesMatchTheCpu"}, {"OMP_NUM_THREADS=1"});
     add({"optimizersMatchTheCpu", "embeddingWithMaxNormMatchesTheCpu", "outTensorsAreSized",
          "hostScalarsPassThroughTheDevice", "indicesMayBeOnTheHost", "someOpsAlwaysFallBack",
          "missingOpIsNotImplemented"});
