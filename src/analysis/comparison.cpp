@@ -231,9 +231,8 @@ struct StepValues {
     }
     addEvents(store);
     for (StepNumbers& step : steps) {
-      double outside = step.ms;
-      for (const double phase : step.phaseMs) outside -= phase;
-      step.outsideMs = outside;
+      step.outsideMs = step.ms;
+      for (const double phase : step.phaseMs) step.outsideMs -= phase;
     }
   }
 

@@ -50,7 +50,10 @@ constexpr Fact phaseFact(std::string_view key, std::string_view label, std::stri
           [](const LiveStore& store, const RunSummary& s) {
             return aStep(store, s, s.phaseMs[kIndex]);
           },
-          [](const StepNumbers& step) { return step.phaseMs[kIndex]; }};
+          [](const StepNumbers& step) { return step.phaseMs[kIndex]; },
+          nullptr,
+          Statistic::kMean,
+          kPhase};
 }
 
 double msOf(const StepNumbers& step) {

@@ -61,6 +61,7 @@ struct Fact {
   /// Where the number is a ratio of two sums: what is below. nullptr for a statistic of ofStep.
   double (*perStep)(const StepNumbers&) = nullptr;
   Statistic statistic = Statistic::kMean;
+  events::Phase phase = events::Phase::None;  ///< of a number of one phase
 };
 
 /// All facts, in the order in which they are shown.

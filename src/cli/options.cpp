@@ -348,9 +348,8 @@ class CommandLine {
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer(
         "Without --from, --until and --steps the whole run is written. A trace is in Chrome's "
-        "Trace "
-        "Event Format, which Perfetto, chrome://tracing and tools for traces of torch.profiler "
-        "read.");
+        "Trace Event Format, which Perfetto, chrome://tracing and tools for traces of "
+        "torch.profiler read.");
   }
 
   /// The part of the run that is exported.

@@ -1,10 +1,10 @@
 #include "cli/trace_export.h"
 
 #include <QFile>
-#include <QFileInfo>
 #include <QSaveFile>
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -14,6 +14,7 @@
 #include "core/units.h"
 #include "report/chrome_trace.h"
 #include "run/recording_loader.h"
+#include "run/recording_output.h"
 
 namespace highwater::cli {
 namespace {
@@ -22,23 +23,10 @@ namespace {
 /// perfetto.dev/docs/visualization/large-traces.
 constexpr std::uint64_t kMostInBrowser = std::uint64_t{2} << 30;
 
-/// Allows to replace an earlier trace if that is wanted, but never a file that was named by
-/// mistake. kExists.
-Result<void> checkTraceReplaced(const std::string& name, bool overwrites) {
-  const QFileInfo info(QString::fromStdString(name));
-  if (!info.exists()) return {};
-  // QSaveFile would replace a device by the trace.
-  if (!info.isFile()) return failure(name + " is not a regular file; name another output");
+bool isTrace(const std::filesystem::path& file) {
   constexpr qint64 kHead = 512;
-  QFile old(info.filePath());
-  const bool isTrace = info.size() == 0 ||
-                       (old.open(QFile::ReadOnly) && old.read(kHead).contains("\"traceEvents\""));
-  if (isTrace && overwrites) return {};
-  return Error{ErrorCode::kExists,
-               isTrace ? name + " exists; give --force to overwrite it, or another name"
-                       : name +
-                             " exists and is not a trace, so it is not overwritten; name "
-                             "another output"};
+  QFile old(QString::fromStdString(file.string()));
+  return old.open(QFile::ReadOnly) && old.read(kHead).contains("\"traceEvents\"");
 }
 
 /// Finds when some steps begin and end.
@@ -90,7 +78,8 @@ Result<std::optional<analysis::TimeRange>> rangeOf(const TraceOptions& options,
 }  // namespace
 
 int runTraceExport(const TraceOptions& options) {
-  if (auto replaced = checkTraceReplaced(options.trace, options.force); !replaced) {
+  if (auto replaced = run::checkReplaced(options.trace, options.force, "trace", &isTrace);
+      !replaced) {
     return failWith(replaced.error());
   }
   run::LoadControl control;

@@ -33,21 +33,13 @@ class ChromeTrace final : public MessageSink {
   /// Writes the end. Call it once, after the last message.
   void finish();
 
-  /// The number of events that were written, of all kinds.
-  [[nodiscard]] std::uint64_t written() const { return all_; }
+  /// The number of events that were written. Heartbeats, open spans, amounts of work and readings
+  /// of phases are not, nor are device spans, whose begin is not known.
+  [[nodiscard]] std::uint64_t written() const { return written_; }
   /// The number of events that the recording lacks, since they were lost under load.
   [[nodiscard]] std::uint64_t dropped() const { return dropped_; }
-  /// Of each kind, the number of events that were written. Heartbeats, open spans, amounts of work
-  /// and readings of phases are not, nor are device spans, whose begin is not known.
-  template <typename Event>
-  [[nodiscard]] std::uint64_t written() const {
-    return written_.of<Event>();
-  }
 
  private:
-  template <typename Event>
-  using Count = std::uint64_t;
-
   void takeBatch(const EventBatch& batch);
   template <typename Event>
   void writeAll(std::span<const Event> events);
@@ -96,8 +88,7 @@ class ChromeTrace final : public MessageSink {
   ThreadId training_ = 1;
   std::optional<analysis::TimeRange> range_;
   std::int64_t baseNs_ = 0;
-  std::uint64_t dropped_ = 0, all_ = 0;
-  PerEventKind<Count> written_;
+  std::uint64_t dropped_ = 0, written_ = 0;
 };
 
 }  // namespace highwater::report

@@ -345,13 +345,15 @@ std::string runResult(const LiveStore& store, std::size_t width) {
   return briefFindings(findings, width) + table.text(0, width);
 }
 
-std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
-                       const RecordingCondition& condition, const TextOptions& options) {
+namespace {
+
+std::string textOf(const std::string& title, const LiveStore& store, const RunSummary& summary,
+                   const analysis::Findings& findings, const RecordingCondition& condition,
+                   const TextOptions& options) {
   const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
   const analysis::TimeAccount account = analysis::accountTime(store);
   const bool unused = analysis::leftDeviceUnused(store);
-  const analysis::Findings findings = analysis::findProblems(store);
   TextTable head({Align::kLeft, Align::kLeft});
   for (const std::string& each : condition.damage) head.add({"Damaged", plainText(each)});
   addNumbers(head, store, summary, options.full);
@@ -408,6 +410,13 @@ std::string reportText(const std::string& title, const LiveStore& store, const R
              0, width);
 }
 
+}  // namespace
+
+std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
+                       const RecordingCondition& condition, const TextOptions& options) {
+  return textOf(title, store, summary, analysis::findProblems(store), condition, options);
+}
+
 std::string reportMarkdown(const std::string& title, const LiveStore& store,
                            const RunSummary& summary, const RecordingCondition& condition,
                            const TextOptions& options) {
@@ -420,14 +429,14 @@ std::string reportMarkdown(const std::string& title, const LiveStore& store,
       numbers.add({std::string(fact.label), analysis::factText(fact.quantity, *value)});
     }
   }
-  const std::string text = reportText(title, store, summary, condition, options);
+  const analysis::Findings findings = analysis::findProblems(store);
+  const std::string text = textOf(title, store, summary, findings, condition, options);
   // Longer than any fence in the names of a run.
   std::string fence = "```";
   while (text.find(fence) != std::string::npos) fence += '`';
   const std::string device =
       store.hello() ? " (" + std::string(deviceLabel(store.hello()->device)) + ')' : std::string();
-  return "### " + markdownText(title + device) + "\n\n" +
-         findingsMarkdown(analysis::findProblems(store)) + '\n' +
+  return "### " + markdownText(title + device) + "\n\n" + findingsMarkdown(findings) + '\n' +
          numbers.markdown({"Number", "Value"}) +
          "\n<details><summary>highwater report</summary>\n\n" + fence + "text\n" + text + fence +
          "\n\n</details>\n";

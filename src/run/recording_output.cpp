@@ -80,6 +80,23 @@ Result<void> checkOutput(const fs::path& path, bool force) {
   return checkFolder(folder);
 }
 
+Result<void> checkReplaced(const fs::path& path, bool overwrites, std::string_view kind,
+                           bool (*isOfKind)(const fs::path&)) {
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return {};
+  // A saved file would take a device's place.
+  if (!fs::is_regular_file(path, ignored)) {
+    return failure(path.string() + " is not a regular file; name another output");
+  }
+  if (!fs::is_empty(path, ignored) && !isOfKind(path)) {
+    return Error{ErrorCode::kExists, path.string() + " exists and is not a " + std::string(kind) +
+                                         ", so it is not overwritten; name another output"};
+  }
+  if (overwrites) return {};
+  return Error{ErrorCode::kExists,
+               path.string() + " exists; give --force to overwrite it, or another name"};
+}
+
 std::string newOutputName(const std::string& what) {
   const std::string time =
       QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss")).toStdString();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,13 @@ namespace highwater::run {
 /// is not too long, no file exists there unless `force`, and no running process writes it. Fails
 /// with kUsage, kNotFound, kExists, kNoPermission, kFailed. Leaves nothing behind.
 [[nodiscard]] Result<void> checkOutput(const std::filesystem::path& path, bool force);
+
+/// Allows an export to replace what is at `path` where the user wants that, but never a file that
+/// was named by mistake: one that is not empty and is no `kind` ("picture"), as `isOfKind` says by
+/// its content. Fails with kExists, and with kFailed for what is not a regular file.
+[[nodiscard]] Result<void> checkReplaced(const std::filesystem::path& path, bool overwrites,
+                                         std::string_view kind,
+                                         bool (*isOfKind)(const std::filesystem::path&));
 
 /// A name in the current folder for a recording of `what`, a scenario or a workload, by the time:
 /// "clean-20260314-150926.highwater". No file has it.

@@ -3,7 +3,6 @@
 #include <QApplication>
 #include <QBuffer>
 #include <QElapsedTimer>
-#include <QFileInfo>
 #include <QImageReader>
 #include <QImageWriter>
 #include <QPixmap>
@@ -12,6 +11,7 @@
 #include <algorithm>
 
 #include "core/units.h"
+#include "run/recording_output.h"
 #include "window/main_window.h"
 
 namespace highwater::window {
@@ -45,27 +45,11 @@ Result<analysis::TimeRange> timeOfSteps(const analysis::LiveStore& store, std::u
   return analysis::TimeRange{begin->begin_ns(), latest.begin_ns() + latest.duration_ns()};
 }
 
-/// Allows to replace an earlier picture if that is wanted, but never a file that was named by
-/// mistake. kExists.
-Result<void> checkReplaced(const std::filesystem::path& image, bool overwrites) {
-  const QString path = QString::fromStdString(image.string());
-  const QFileInfo info(path);
-  // QSaveFile would replace a device by the picture.
-  if (info.exists() && !info.isFile()) {
-    return failure(image.string() + " is not a regular file; name another output");
-  }
-  if (!info.exists()) return {};
-  // By its content: the name says nothing about what is in a file.
-  QImageReader old(path);
+/// By its content: the name says nothing about what is in a file.
+bool isPicture(const std::filesystem::path& file) {
+  QImageReader old(QString::fromStdString(file.string()));
   old.setDecideFormatFromContent(true);
-  if (info.size() == 0 || old.canRead()) {
-    if (overwrites) return {};
-    return Error{ErrorCode::kExists,
-                 image.string() + " exists; give --force to overwrite it, or another name"};
-  }
-  return Error{ErrorCode::kExists, image.string() +
-                                       " exists and is not a picture, so it is not overwritten; "
-                                       "name another output"};
+  return old.canRead();
 }
 
 }  // namespace
@@ -106,15 +90,18 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   const QByteArray format = QByteArray::fromStdString(image.extension().string()).mid(1).toLower();
   if (!QImageWriter::supportedImageFormats().contains(format)) {
     return usageError(
-        "the file's name must end in .png or another kind of picture, or in .json "
-        "for a trace: " +
+        "the name must end in .png or another kind of picture, or in .json for a "
+        "trace: " +
         image.string());
   }
   if (options.size.width() < 800 || options.size.height() < 600 || options.size.width() > 8192 ||
       options.size.height() > 8192) {
     return usageError("the picture must be 800 × 600 to 8192 × 8192 pixels large");
   }
-  if (auto replaced = checkReplaced(image, options.overwrites); !replaced) return replaced.error();
+  if (auto replaced = run::checkReplaced(image, options.overwrites, "picture", &isPicture);
+      !replaced) {
+    return replaced.error();
+  }
   applyTheme(options.dark ? ThemeChoice::kDark : ThemeChoice::kLight);
   MainWindow window({}, nullptr, MainWindow::Settings::kOff);
   window.setAttribute(Qt::WA_DontShowOnScreen);

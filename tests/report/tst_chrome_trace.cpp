@@ -198,7 +198,7 @@ class TestChromeTrace : public QObject {
     batch.namedSpans = std::span(&span, 1);
     trace.take({}, batch);
     trace.finish();
-    QCOMPARE(trace.written<events::NamedSpan>(), std::uint64_t{1});
+    QCOMPARE(trace.written(), std::uint64_t{1});
     QJsonParseError problem{};
     const auto parsed = QJsonDocument::fromJson(QByteArray::fromStdString(out), &problem).object();
     QVERIFY2(problem.error == QJsonParseError::NoError, out.c_str());

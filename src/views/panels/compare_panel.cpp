@@ -78,18 +78,9 @@ bool tells(const ComparedValue& value, double least) {
   return !(std::isnan(value.a) || value.a < least) || !(std::isnan(value.b) || value.b < least);
 }
 
-std::size_t phaseIndex(const analysis::Fact& fact) {
-  constexpr std::string_view kBefore = "per_step.phases.";
-  const std::string_view key = fact.key.substr(std::min(kBefore.size(), fact.key.size()));
-  const auto found = std::find_if(kPhases.begin(), kPhases.end(),
-                                  [&](events::Phase phase) { return phaseKey(phase) == key; });
-  return static_cast<std::size_t>(found - kPhases.begin());
-}
-
 /// Of a phase, or of the time outside of all.
 QColor colorOf(const analysis::Fact& fact, const Theme& theme) {
-  const std::size_t phase = phaseIndex(fact);
-  return phase < kPhases.size() ? theme.phase(kPhases[phase]) : theme.neutralBar;
+  return fact.phase == events::Phase::None ? theme.neutralBar : theme.phase(fact.phase);
 }
 
 /// The headings of the columns of numbers.
