@@ -227,6 +227,7 @@ void OpStack::recordOp(const Frame& frame, std::int64_t currentBytes) {
   const std::int64_t nowNs = recorder_.now();
   const std::int64_t before = frame.detail.currentBytes;
   const std::int64_t grown = before < 0 ? 0 : std::max<std::int64_t>(currentBytes - before, 0);
+  if (currentBytes > 0) recorder_.noteCounters(static_cast<std::uint64_t>(currentBytes), 0);
   lane_.pushOp(frame.beginNs, Recorder::lengthNs(frame.beginNs, nowNs), currentBytes,
                static_cast<std::uint64_t>(grown), recorder_.step(), frame.name->id, frame.module,
                frame.detail.shapes, lane_.id(), static_cast<std::uint16_t>(depth_),
