@@ -97,8 +97,11 @@ class CommandLine {
   }
 
  private:
-  static bool isRun(const std::vector<const char*>& words) {
-    return words.size() > 1 && std::string_view(words[1]) == "run";
+  /// Whether the command is one that a program of the user's follows.
+  static bool takesProgram(const std::vector<const char*>& words) {
+    if (words.size() < 2) return false;
+    const std::string_view command = words[1];
+    return command == "run" || command == "sweep";
   }
 
   /// Takes the user's program and its arguments, behind --, out of the words, but for one that
@@ -107,7 +110,7 @@ class CommandLine {
     const auto separator = std::find_if(words.begin(), words.end(), [](const char* word) {
       return std::string_view(word) == "--";
     });
-    if (!isRun(words) || words.end() - separator < 2) return {};
+    if (!takesProgram(words) || words.end() - separator < 2) return {};
     std::vector<std::string> program(separator + 1, words.end());
     words.erase(separator + 2, words.end());
     words.back() = "program";
@@ -116,7 +119,7 @@ class CommandLine {
 
   /// The same for a program without -- before it: CLI11 must not change its words.
   static Result<void> checkProgramWords(const std::vector<const char*>& words) {
-    for (std::size_t i = 2; isRun(words) && i < words.size(); ++i) {
+    for (std::size_t i = 2; takesProgram(words) && i < words.size(); ++i) {
       const std::string_view word = words[i];
       if (word.starts_with('[')) {
         return usageError("\"" + shortened(word) + "\" needs -- before the program");
@@ -131,14 +134,10 @@ class CommandLine {
     const char* const* end = argv + argc;
     const auto separator =
         std::find_if(argv, end, [](const char* word) { return std::string_view(word) == "--"; });
-    if (run_->parsed() && !scriptCommand_.empty() && separator == end) {
-      text += "; put -- before the program: highwater run -- " + scriptCommand_.front() + " ...";
-    }
-    if (sweep_->parsed() && end - separator > 1) {
-      text =
-          "a sweep trains the built-in workload or a TorchScript file (--workload), not a "
-          "program; for your own program turn its knobs in the window of highwater run: the memory "
-          "model learns from each setting";
+    if (!scriptCommand_.empty() && separator == end) {
+      const std::string command = run_->parsed() ? "run" : "sweep";
+      text += "; put -- before the program: highwater " + command + " -- " +
+              scriptCommand_.front() + " ...";
     }
     return {kExitUsage, std::move(text)};
   }
@@ -179,10 +178,15 @@ class CommandLine {
     sweep_->add_flag("--json", sweepOptions_.json, "Print one JSON object instead of a table");
     addSweepOptions(*sweep_, sweepTexts_);
     addRunOptions(*sweep_, sweepRunTexts_, {"--steps", "--on-abort", "--checkpoint-every"});
+    sweep_->add_option("COMMAND", scriptCommand_, "Your own program and its arguments, after --")
+        ->type_name("");
     sweep_->footer(
         "--batch and --seq are measured first. No other setting is tried whose predicted memory "
         "may exceed the limit. The spread is the interquartile range of the tokens per second, as "
-        "a share of their median. For your own program see the sliders of highwater run.");
+        "a share of their median. Of your own program, as in highwater sweep -- python train.py, "
+        "the sweep turns the batch size of the DataLoader or a knob, begins with the program's own "
+        "value, and interrupts the program at its end, as Ctrl+C does. What the program writes "
+        "into files it writes as in any training.");
   }
 
   void addBenchmark() {
@@ -221,6 +225,14 @@ class CommandLine {
     scriptSim_.addTo(*run_);
   }
 
+  [[nodiscard]] QStringList programWords() const {
+    QStringList words;
+    for (const std::string& each : scriptCommand_) {
+      words << QString::fromLocal8Bit(each.c_str());
+    }
+    return words;
+  }
+
   Result<Invocation> readRun() {
     constexpr std::string_view kScriptDevices[] = {"auto", "sim"};
     if (auto known = checkChoice("--device", scriptDevice_, kScriptDevices); !known)
@@ -233,9 +245,7 @@ class CommandLine {
     script_.script.simulated = scriptDevice_ == "sim";
     script_.script.probeLevel = QString::fromStdString(scriptLevel_);
     script_.script.environment = *environment;
-    for (const std::string& each : scriptCommand_) {
-      script_.script.command << QString::fromLocal8Bit(each.c_str());
-    }
+    script_.script.command = programWords();
     if (!script_.output.empty()) return Invocation(script_);
     window_.script = script_.script;
     window_.quiet = script_.quiet;
@@ -510,6 +520,10 @@ class CommandLine {
     if (run_->parsed()) return readRun();
     if (sweep_->parsed()) {
       sweepOptions_.launch = *launch;
+      if (!scriptCommand_.empty()) {
+        sweepOptions_.script.emplace().command = programWords();
+        if (auto fits = checkSweepOfProgram(sweepRunTexts_.options); !fits) return fits.error();
+      }
       if (auto read = readSweepOptions(sweepTexts_, sweepOptions_); !read) return read.error();
       return Invocation(sweepOptions_);
     }

@@ -51,6 +51,7 @@ struct ScriptCommandOptions {
 /// Options of `highwater sweep`.
 struct SweepCommandOptions {
   session::LaunchOptions launch;
+  std::optional<session::ScriptOptions> script;  ///< the user's own program, in place of a workload
   run::SweepRunOptions sweep;
   std::string output;  ///< empty: a name is made
   bool force = false;

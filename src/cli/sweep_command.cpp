@@ -17,14 +17,19 @@
 #include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "core/simulation.h"
 #include "core/units.h"
 #include "report/report_sweep.h"
 #include "report/report_text.h"
 #include "report/text_wrap.h"
 #include "run/recording_output.h"
 #include "run/run.h"
+#include "run/script_setting.h"
 #include "run/sweep_run.h"
+#include "session/batch_argument.h"
+#include "session/describe_worker.h"
 #include "session/option_names.h"
+#include "session/script_process.h"
 #include "session/session.h"
 
 namespace highwater::cli {
@@ -43,7 +48,7 @@ std::string padded(const std::string& text, std::size_t width, bool isLeft = fal
 /// A line of the table up to the reason. The widths are fixed, because rows are printed as they
 /// come.
 std::string lineOf(const std::vector<std::string>& cells) {
-  constexpr std::size_t kWidths[] = {2, 10, 10, 10, 10, 7, 8, 8, 6};
+  constexpr std::size_t kWidths[] = {2, 10, 10, 10, 10, 7, 8, 9, 6};
   std::string line;
   for (std::size_t i = 0; i < cells.size(); ++i) {
     line += (i == 0 ? "" : " ") + padded(cells[i], kWidths[i], i == 1);
@@ -68,11 +73,17 @@ class SweepCommand final : public QObject {
       end_ = end;
       quitIfOver();
     });
+    connect(&run_, &Run::scriptEnded, this, &SweepCommand::quitIfOver);
+    connect(&stillRuns_, &QTimer::timeout, this, [this] {
+      printError(programName() + " has not ended though it was interrupted; Ctrl+C kills it");
+    });
+    stillRuns_.setSingleShot(true);
     connect(&signals_, &StopSignals::stopRequested, this, &SweepCommand::onStopRequested);
   }
 
   int run() {
-    if (auto started = run_.runWorkload(); !started) return failWith(started.error());
+    auto started = options_.script ? run_.runScript(*options_.script, {}) : run_.runWorkload();
+    if (!started) return failWith(started.error());
     QCoreApplication::exec();
     return conclude();
   }
@@ -86,22 +97,54 @@ class SweepCommand final : public QObject {
     return run_.sweep() && !run_.sweep()->settings().empty();
   }
 
+  [[nodiscard]] std::string programName() const {
+    return session::programText(options_.script->command).toStdString();
+  }
+
   void onState() {
     const bool ends = run_.state() == session::Session::State::kEnded;
     if (ends && !failure_.empty() && !hasMeasured()) run_.dropRecording();
     if (!run_.recording() || std::exchange(hasBegun_, true)) return;
     if (tellName_) say("recording to " + options_.output + '\n');
     if (auto started = run_.startSweep(options_.sweep); !started) return fail(started.error());
+    sayHead();
+  }
+
+  /// Once the sweep knows what it may try: of a program that is after its first steps.
+  void sayHead() {
     const SweepRun& sweep = *run_.sweep();
+    if ((options_.script && !sweep.script()) || std::exchange(headSaid_, true)) return;
+    if (sweep.script()) sayScript(*sweep.script());
     if (!sweep.hasMemory()) {
-      say("the CPU has no device memory: only throughput is compared\n");
+      say("the CPU has no device memory: only throughput is compared" +
+          (options_.script && kHasSimulation ? "; " + std::string(session::kSimulationHint)
+                                             : std::string()) +
+          '\n');
     } else if (sweep.limitBytes() > 0) {
       say("no setting may exceed " + formatBytes(sweep.limitBytes()) +
           " of driver memory: the recommended maximum less the reserve\n");
     } else {
       say("the recommended maximum of this device is unknown: no limit is kept\n");
     }
-    say('\n' + lineOf(report::sweepHeadings()) + "  why\n");
+    say('\n' + lineOf(report::sweepHeadings(run_.store())) + "  why\n");
+  }
+
+  void sayScript(const run::ScriptSetting& script) const {
+    std::string text = programName() + " trains at " + tuning::settingText(script.own()) +
+                       "; the sweep turns " + script.batchKnob();
+    if (!script.declaredAt().empty()) text += " (" + script.declaredAt() + ')';
+    if (const std::uint32_t value = script.batchValue(script.own()); value != script.own().batch) {
+      text += ", which is " + std::to_string(value) + " there";
+    }
+    text += ", and then interrupts the program, as Ctrl+C does";
+    if (script.lengthsVary()) {
+      text +=
+          ". Its batches have different lengths: a setting's memory is that of its steps' longest";
+    }
+    say(report::hangingText("", text, 0, textWidth(stdout)));
+    if (!script.warning().empty()) {
+      say(report::hangingText("Note: ", script.warning(), 6, textWidth(stdout)));
+    }
   }
 
   void sayDevice() {
@@ -119,16 +162,18 @@ class SweepCommand final : public QObject {
   void onSweepChanged() {
     const SweepRun* sweep = run_.sweep();
     if (!sweep) return;
+    sayHead();
     for (; printed_ < sweep->settings().size(); ++printed_)
       sayRow(printed_ + 1, sweep->settings()[printed_]);
     if (sweep->isRunning() || std::exchange(isOver_, true)) return;
     for (const SweptSetting& each : sweep->result().leftOut) sayRow(0, each);
     if (!run_.live()) return quitIfOver();
     run_.stop();
+    if (options_.script) stillRuns_.start(kStopPatience);
   }
 
   void quitIfOver() {
-    if (run_.live() || run_.sweeps()) return;
+    if (run_.live() || run_.sweeps() || run_.scriptRuns()) return;
     QMetaObject::invokeMethod(qApp, &QCoreApplication::quit, Qt::QueuedConnection);
   }
 
@@ -147,12 +192,25 @@ class SweepCommand final : public QObject {
   }
 
   void onStopRequested(int count) {
+    if (options_.script) return onProgramStopRequested(count);
     interrupted_ = true;
     if (count > 1 || !run_.sweeps()) return run_.abandon();
     printError("stopping, and keeping what was measured; once more ends the run at once");
     // A step of a large batch may take long, and nobody needs its end.
     QTimer::singleShot(run::kSweepStopGrace, &run_, &Run::abandon);
     run_.stopSweep();
+  }
+
+  /// The terminal has interrupted the program too. One that ignores it is killed at the next time.
+  void onProgramStopRequested(int count) {
+    const bool wasOver = isOver_;
+    if (!wasOver) interrupted_ = true;
+    run_.stopSweep();
+    if (count == 1 && !wasOver) {
+      printError("stopping, and keeping what was measured; once more kills the program");
+      return;
+    }
+    run_.killScript();
   }
 
   int conclude() {
@@ -165,6 +223,7 @@ class SweepCommand final : public QObject {
           result.best ? "Recommended  " + tuning::shortSettingText(*result.best) + ": "
                       : "Recommended  nothing: ";
       print('\n' + report::hangingText(first, result.reason, kSummaryHang, textWidth(stdout)));
+      if (sweep->script() && result.best) sayHowToSet(*sweep->script(), *result.best);
       if (const std::string line = run_.recordingLine(); !line.empty()) {
         print("Recording    " + line + '\n');
       }
@@ -202,6 +261,16 @@ class SweepCommand final : public QObject {
     return kExitDone;
   }
 
+  void sayHowToSet(const run::ScriptSetting& script, tuning::Setting best) const {
+    const session::BatchArgument argument{.command = options_.script->command,
+                                          .knob = script.batchKnob(),
+                                          .declaredAt = script.declaredAt(),
+                                          .from = script.batchValue(script.own()),
+                                          .to = script.batchValue(best)};
+    print(report::hangingText("Set it with  ", session::batchArgumentText(argument), kSummaryHang,
+                              textWidth(stdout)));
+  }
+
   void printJson(const SweepRun& sweep) const {
     QJsonArray settings;
     for (const SweptSetting& each : sweep.settings()) settings.append(report::sweptJson(each));
@@ -227,11 +296,14 @@ class SweepCommand final : public QObject {
   }
 
   static constexpr std::size_t kReasonHang = 4, kSummaryHang = 13;
+  static constexpr std::chrono::seconds kStopPatience{10};
 
   const SweepCommandOptions& options_;
   const bool tellName_;
   StopSignals signals_;
-  bool deviceSaid_ = false, hasBegun_ = false, isOver_ = false, interrupted_ = false;
+  QTimer stillRuns_;
+  bool deviceSaid_ = false, hasBegun_ = false, headSaid_ = false, isOver_ = false,
+       interrupted_ = false;
   std::size_t printed_ = 0;
   std::string failure_;
   int failureCode_ = kExitFailed;
@@ -247,6 +319,12 @@ int runSweep(const SweepCommandOptions& asked) {
   if (!isNamed) options.output = run::newOutputName("sweep");
   std::signal(SIGPIPE, SIG_IGN);
   warnOfLiftedLimit(options.launch.device, options.launch.environment);
+  if (options.script) {
+    if (auto usable = session::checkSimulatedSettings(*options.script); !usable) {
+      printError(usable.error().message);
+      return kExitUsage;
+    }
+  }
   if (auto usable = run::checkOutput(options.output, options.force); !usable)
     return failWith(usable.error());
   return SweepCommand(options, !isNamed).run();

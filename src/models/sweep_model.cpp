@@ -55,8 +55,9 @@ SweepModel::SweepModel(QObject* parent) : ColumnModel(parent) {
              return row.swept.stepMs > 0 ? QString::number(row.swept.stepMs, 'f', 1) : kNoValue;
            },
        .number = [](auto& row) { return row.swept.stepMs; }},
-      {.head = tr("Tokens/s"),
-       .tip = tr("Median throughput, by the batch that the device executed"),
+      {.head = tr("Throughput"),
+       .tip = tr("Median, in tokens a second, or samples where inputs have no length; by the batch "
+                 "that the device executed"),
        .text =
            [](auto& row) {
              return row.swept.tokensPerS > 0 ? text(formatRate(row.swept.tokensPerS)) : kNoValue;

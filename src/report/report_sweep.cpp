@@ -42,9 +42,10 @@ QJsonValue knownReal(double value) {
 
 }  // namespace
 
-std::vector<std::string> sweepHeadings() {
-  return {"#",     "setting", "predicted", "at most", "measured",
-          "error", "step",    "tokens/s",  "spread"};
+std::vector<std::string> sweepHeadings(const analysis::LiveStore& store) {
+  return {"#",        "setting", "predicted", "at most",
+          "measured", "error",   "step",      std::string(store.rateUnit()),
+          "spread"};
 }
 
 std::vector<std::string> sweepCells(std::size_t number, const SweptSetting& swept) {
@@ -119,7 +120,8 @@ void addSweepPart(const analysis::LiveStore& store, QJsonObject& report) {
 std::string sweepSection(const analysis::LiveStore& store, std::size_t width) {
   const auto sweep = tuning::sweepOf(store);
   if (!sweep || sweep->settings.empty()) return {};
-  std::vector<Align> columns(sweepHeadings().size(), Align::kRight);
+  const std::vector<std::string> headings = sweepHeadings(store);
+  std::vector<Align> columns(headings.size(), Align::kRight);
   columns[1] = Align::kLeft;
   columns.push_back(Align::kLeft);
   TextTable table(columns);
@@ -127,7 +129,7 @@ std::string sweepSection(const analysis::LiveStore& store, std::size_t width) {
     cells.push_back(reason);
     table.add(std::move(cells));
   };
-  add(sweepHeadings(), "why");
+  add(headings, "why");
   for (std::size_t i = 0; i < sweep->settings.size(); ++i) {
     add(sweepCells(i + 1, sweep->settings[i]), sweepReason(sweep->settings[i]));
   }

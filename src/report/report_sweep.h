@@ -15,7 +15,7 @@ namespace highwater::report {
 [[nodiscard]] std::vector<std::string> sweepCells(std::size_t number,
                                                   const tuning::SweptSetting& swept);
 /// The headings of these cells.
-[[nodiscard]] std::vector<std::string> sweepHeadings();
+[[nodiscard]] std::vector<std::string> sweepHeadings(const analysis::LiveStore& store);
 /// Why a setting was measured, behind "above the limit; " where it is.
 [[nodiscard]] std::string sweepReason(const tuning::SweptSetting& swept);
 

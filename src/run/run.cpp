@@ -12,6 +12,7 @@
 #include "run/recording_loader.h"
 #include "run/recordings_folder.h"
 #include "run/restart.h"
+#include "session/batch_argument.h"
 #include "session/checkpoint_files.h"
 #include "session/worker_process.h"
 #include "store/recording_file.h"
@@ -400,6 +401,26 @@ void Run::keepSweep() {
   closedBytes_ = bytesOf(recordingPath_);
   emit sweepChanged();
   emit dataChanged();
+}
+
+Result<std::string> Run::applySetting(tuning::Setting setting) {
+  auto found = sweep_ && sweep_->script() ? Result<ScriptSetting>(*sweep_->script())
+                                          : ScriptSetting::find(store_, {});
+  if (!found) return found.error();
+  if (!found->setsLength() && setting.length != found->own().length) {
+    return failure("no knob of the script sets its length");
+  }
+  const std::string what = tuning::settingText(setting);
+  if (live()) {
+    for (const SetScriptKnob& each : found->changesTo(setting, store_)) turn(each);
+    return "asked the script for " + what;
+  }
+  return what + ": " +
+         session::batchArgumentText({.command = script_ ? script_->command : QStringList(),
+                                     .knob = found->batchKnob(),
+                                     .declaredAt = found->declaredAt(),
+                                     .from = found->batchValue(found->own()),
+                                     .to = found->batchValue(setting)});
 }
 
 void Run::turn(const SetScriptKnob& change) {

@@ -122,6 +122,10 @@ class Run final : public QObject {
   [[nodiscard]] const SweepRun* sweep() const { return sweep_.get(); }
   /// Whether a sweep sets the knobs of the live run.
   [[nodiscard]] bool sweeps() const { return sweep_ && sweep_->isRunning(); }
+  /// Turns the knobs of the user's script to a setting; what is said of it. Where the script has
+  /// ended, nothing but how to set it in the next run. Errors: those of ScriptSetting::find(), and
+  /// kFailed where the script's knobs set no such length.
+  [[nodiscard]] Result<std::string> applySetting(tuning::Setting setting);
   /// Asks the user's script for a new value of one of its knobs. The answer comes as
   /// commandAnswered(). Does nothing without a session.
   void turn(const SetScriptKnob& change);

@@ -27,6 +27,14 @@ constexpr std::uint32_t kWarmUpSteps = 4;
 /// Steps after the last measured one until its device span is given up: a span is read once the
 /// device is idle.
 constexpr std::uint32_t kLateSpans = 3;
+/// Steps after which a script that still shows another size is taken not to turn: so many, and
+/// these for each process that fetches batches ahead.
+constexpr std::uint32_t kLateSteps = 32, kLateStepsPerWorker = 8;
+/// A script's epochs end with a batch of another size: of so many steps for each wanted one the
+/// setting must be shown.
+constexpr std::size_t kMostStepsPerWanted = 4;
+/// Where each batch has another length, the longest counts, and more steps have it more likely.
+constexpr std::uint32_t kFewestStepsOfLengths = 24;
 
 std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t step) {
   const auto row = std::lower_bound(
@@ -35,7 +43,7 @@ std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t 
   return static_cast<std::size_t>(row - records.begin());
 }
 
-bool isAt(const events::StepRecord& step, Setting setting) {
+bool hasSetting(const events::StepRecord& step, Setting setting) {
   return step.batch_size() == setting.batch &&
          std::max(1U, step.sequence_length()) == setting.length;
 }
@@ -99,32 +107,59 @@ bool SweepRun::isLive() const {
 Result<void> SweepRun::start() {
   const auto& run = store_->run();
   if (!isLive() || !run) return failure("a sweep needs a run that trains");
-  if (run->ownScript) {
-    return failure(
-        "the sweep sets batch size and sequence length, and the script offers Highwater no knobs "
-        "for both: turn its own knobs, and the memory model learns from each setting");
-  }
   wantsPause_ = session_->state() == Session::State::kPaused;
   level_ = options_.level.value_or(session_->lastingProbeLevel().value_or(run->probeLevel));
   if (level_ == events::ProbeLevel::None) level_ = events::ProbeLevel::Monitor;
-  const Knobs knobs = store_->knobs();
-  original_ = {knobs.batchSize, std::max(1U, knobs.sequenceLength)};
-  originalKnobs_ = knobs;
-  readRun(*run);
+  if (run->ownScript && store_->steps().records.size() < ScriptSetting::kFirstSteps) {
+    phase_ = Phase::kLearning;
+    return {};
+  }
+  return beginSettings(*run);
+}
+
+/// Once a script has trained for some steps.
+void SweepRun::learnScript() {
+  if (store_->steps().records.size() < ScriptSetting::kFirstSteps) return;
+  phase_ = Phase::kIdle;
+  if (auto begun = beginSettings(*store_->run()); !begun) {
+    phase_ = Phase::kLearning;
+    stop(begun.error().message);
+  }
+}
+
+Result<void> SweepRun::beginSettings(const RunDescription& run) {
+  if (run.ownScript) {
+    auto found = ScriptSetting::find(*store_, options_.knobs);
+    if (!found) return found.error();
+    script_ = std::move(*found);
+    original_ = script_->own();
+    if (script_->lengthsVary()) {
+      options_.measuredSteps = std::max(options_.measuredSteps, kFewestStepsOfLengths);
+    }
+  } else {
+    originalKnobs_ = store_->knobs();
+    original_ = {originalKnobs_.batchSize, std::max(1U, originalKnobs_.sequenceLength)};
+  }
+  readRun(run);
   const tuning::SweepOptions& sweep = options_.sweep;
-  if (run->maxBatchSize > 0 && sweep.largestBatch > run->maxBatchSize) {
+  const std::uint32_t mostBatch = script_ ? script_->largestBatch() : run.maxBatchSize;
+  if (mostBatch > 0 && sweep.largestBatch > mostBatch) {
     return usageError("the largest batch of the sweep is " + std::to_string(sweep.largestBatch) +
-                      ", but this run takes at most " + std::to_string(run->maxBatchSize));
+                      ", but this run takes at most " + std::to_string(mostBatch));
   }
   for (const std::uint32_t length : sweep.lengths) {
-    if (run->maxSequenceLength > 0 && length > run->maxSequenceLength) {
+    if (run.maxSequenceLength > 0 && length > run.maxSequenceLength) {
       return usageError("the sweep has the length " + std::to_string(length) +
-                        ", but this model takes at most " + std::to_string(run->maxSequenceLength) +
+                        ", but this model takes at most " + std::to_string(run.maxSequenceLength) +
                         " tokens");
+    }
+    if (script_ && !script_->setsLength() && length != original_.length) {
+      return usageError("the sweep has the length " + std::to_string(length) +
+                        ", but no knob sets the script's: name it (--length-knob)");
     }
   }
   std::vector<tuning::Observation> known;
-  if (sweep.hasMemory) known = tuning::observationsOf(*store_);
+  if (sweep.hasMemory && !script_) known = tuning::observationsOf(*store_);
   const MemoryLimits limits = store_->hello() ? store_->hello()->limits : MemoryLimits{};
   auto planner = tuning::SweepPlanner::make(sweep, limits, std::move(known));
   if (!planner) return planner.error();
@@ -142,12 +177,20 @@ void SweepRun::readRun(const RunDescription& run) {
   const bool isLimited =
       sweep.hasMemory && store_->hello() && store_->hello()->limits.recommendedBytes > 0;
   if (sweep.largestBatch == 0) {
-    const std::uint32_t most = run.maxBatchSize > 0 ? run.maxBatchSize : kMostBatchSize;
+    const std::uint32_t most = script_                ? script_->largestBatch()
+                               : run.maxBatchSize > 0 ? run.maxBatchSize
+                                                      : kMostBatchSize;
     sweep.largestBatch =
         isLimited ? most : std::min(most, std::max(kMostBatchWithoutLimit, sweep.smallestBatch));
   }
   if (sweep.lengths.empty()) sweep.lengths = {original_.length};
+  sweep.rateUnit = store_->rateUnit();
   sweep.stepsPerSetting = kWarmUpSteps + options_.measuredSteps;
+  if (script_) {
+    sweep.batchMultiple = script_->batchMultiple();
+    sweep.smallestBatch = std::max(sweep.smallestBatch, script_->smallestBatch());
+    sweep.start = original_;
+  }
   if (!sweep.start) {
     // What trains already fits, unless it is out of the bounds.
     const bool isOfLengths = std::find(sweep.lengths.begin(), sweep.lengths.end(),
@@ -159,7 +202,7 @@ void SweepRun::readRun(const RunDescription& run) {
     const bool isKnown =
         options_.startsWithRun ||
         std::any_of(records.begin(), records.end(),
-                    [this](const events::StepRecord& step) { return isAt(step, original_); });
+                    [this](const events::StepRecord& step) { return hasSetting(step, original_); });
     const std::uint32_t first = firstSweepBatch(sweep.smallestBatch, sweep.largestBatch);
     if (isOfLengths && isWithin && (isKnown || original_.batch <= first)) {
       sweep.start = original_;
@@ -167,7 +210,9 @@ void SweepRun::readRun(const RunDescription& run) {
       sweep.start = Setting{first, original_.length};
     }
   }
-  sweep.knownFixed = tuning::tensorBudget({}, tuning::modelSizesOf(run)).fixed();
+  // A script may train a part of its parameters only.
+  const tuning::TensorBudget budget = tuning::tensorBudget({}, tuning::modelSizesOf(run));
+  sweep.knownFixed = script_ ? budget.weights : budget.fixed();
   if (sweep.knownFixed == tuning::kTooManyBytes) sweep.knownFixed = 0;
 }
 
@@ -270,12 +315,14 @@ void SweepRun::proceed() {
 void SweepRun::begin() {
   phase_ = Phase::kMeasuring;
   firstStep_ = 0;
+  isDelivered_ = false;
   markersBefore_ = store_->markers().size();
   const auto& records = store_->steps().records;
   const Setting setting = next_->setting;
   const bool isFirstOfRun =
-      settings().empty() && std::all_of(records.begin(), records.end(),
-                                        [&](const auto& step) { return isAt(step, setting); });
+      settings().empty() && std::all_of(records.begin(), records.end(), [&](const auto& step) {
+        return hasSetting(step, setting);
+      });
   // Nothing larger has left blocks in the cache, and the trace of a run's first steps stays whole.
   measure(setting, !isFirstOfRun);
   ++pausesOpen_;
@@ -286,6 +333,7 @@ void SweepRun::begin() {
 /// A setting is measured with the accumulation from before the sweep, and one that does not fit
 /// must not end the run.
 void SweepRun::measure(Setting setting, bool emptiesCache) {
+  if (script_) return turn(setting, emptiesCache);
   SetKnobs knobs = knobsAt(setting, originalKnobs_.accumulation);
   if (originalKnobs_.keepEffectiveBatch) knobs.keepEffectiveBatch = false;
   if (changesPolicy()) knobs.outOfMemory = OutOfMemoryPolicy::kHalve;
@@ -293,8 +341,41 @@ void SweepRun::measure(Setting setting, bool emptiesCache) {
   if (hasMemory()) session_->request(SetProbeLevel{events::ProbeLevel::Ops, kWarmUpSteps});
 }
 
+/// The same for a script, whose next steps may still have the setting from before.
+void SweepRun::turn(Setting setting, bool emptiesCache) {
+  for (const SetScriptKnob& each : script_->changesTo(setting, *store_)) session_->request(each);
+  session_->request(SetProbeLevel{level_, 0});
+  if (hasMemory() && emptiesCache) session_->request(EmptyCache{});
+  askedAt_ = store_->steps().records.empty() ? 0 : store_->steps().records.back().step();
+}
+
+/// Waits for a step of a script that shows the setting. What the steps before it have left in the
+/// cache is given back, and the warm-up begins, with the answer to the last request.
+void SweepRun::awaitDelivery() {
+  const auto& records = store_->steps().records;
+  if (records.empty() || records.back().step() <= askedAt_) return;
+  if (std::any_of(records.begin() + static_cast<std::ptrdiff_t>(rowAt(records, askedAt_ + 1)),
+                  records.end(), [this](const auto& step) { return isAt(step); })) {
+    isDelivered_ = true;
+    const bool hadOthers = !settings().empty();
+    if (hasMemory() && hadOthers) session_->request(EmptyCache{});
+    session_->request(
+        SetProbeLevel{hasMemory() ? events::ProbeLevel::Ops : level_, kWarmUpSteps + 1});
+    return;
+  }
+  const std::uint32_t workers = store_->run()->loader ? store_->run()->loader->workers : 0;
+  const std::uint32_t late = records.back().step() - askedAt_;
+  if (late < kLateSteps + workers * kLateStepsPerWorker) return;
+  stop("the script's steps still have a batch of " + std::to_string(records.back().batch_size()) +
+       ", " + std::to_string(late) + " steps after its knob " + script_->batchKnob() +
+       " was set to " + std::to_string(script_->batchValue(next_->setting)) +
+       ": a knob is to be read where each batch is made");
+}
+
 /// Sets what was set before the sweep, with another batch and length if `best` is one.
 void SweepRun::restore(std::optional<Setting> best) {
+  if (script_) return turn(best.value_or(original_), true);
+  if (store_->ownScript()) return;  // nothing was turned
   const bool keepsProduct = best && originalKnobs_.keepEffectiveBatch;
   SetKnobs knobs = knobsAt(best.value_or(original_), keepsProduct ? accumulationFor(best->batch)
                                                                   : originalKnobs_.accumulation);
@@ -372,9 +453,19 @@ void SweepRun::onAnswer(const CommandAnswer& answer) {
       std::holds_alternative<ResumeTraining>(answer.command)) {
     return onPauseAnswer(answer);
   }
-  if (!isRunning()) return;
+  if (!isRunning() || phase_ != Phase::kMeasuring) return;
   const auto* knobs = std::get_if<SetKnobs>(&answer.command);
-  if (phase_ != Phase::kMeasuring || !knobs || knobs->batchSize != next_->setting.batch) return;
+  if (script_) {
+    const auto* level = std::get_if<SetProbeLevel>(&answer.command);
+    if (std::holds_alternative<SetScriptKnob>(answer.command) && !answer.accepted) {
+      stop(tuning::settingText(next_->setting) + " was refused: " + answer.reason);
+    } else if (isDelivered_ && firstStep_ == 0 && level && level->steps > 0) {
+      // The step in progress when the script took the request may have begun before.
+      firstStep_ = answer.fromStep + 1;
+    }
+    return;
+  }
+  if (!knobs || knobs->batchSize != next_->setting.batch) return;
   if (answer.accepted) {
     firstStep_ = answer.fromStep;
   } else {
@@ -398,6 +489,12 @@ bool SweepRun::wasSetToSomethingElse() const {
   return false;
 }
 
+/// Whether a step is at the setting that is being measured.
+bool SweepRun::isAt(const events::StepRecord& step) const {
+  const Setting& setting = next_->setting;
+  return script_ ? script_->isAt(step, setting) : hasSetting(step, setting);
+}
+
 /// Whether a step of the current setting ran out of memory. An evaluation has a batch of its own,
 /// and a step before the setting has another.
 bool SweepRun::ranOutOfMemory() const {
@@ -409,13 +506,22 @@ bool SweepRun::ranOutOfMemory() const {
 }
 
 void SweepRun::onReceived() {
+  if (phase_ == Phase::kLearning) return learnScript();
   if (phase_ == Phase::kPlanning) return proceed();
+  if (phase_ == Phase::kMeasuring && script_ && !isDelivered_) return awaitDelivery();
   if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
   if (ranOutOfMemory()) return conclude(true);
   const auto& steps = store_->steps();
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
-  const std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
+  std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;
   if (isOverdue()) return conclude(false);
+  if (script_) {
+    const std::vector<std::size_t> rows = measuredRows();
+    const std::size_t first = rowAt(steps.records, firstStep_);
+    const bool isEnough = rows.size() >= wanted;
+    if (!isEnough && steps.records.size() < first + wanted * kMostStepsPerWanted) return;
+    if (isEnough) last = steps.records[rows.back()].step();
+  }
   if (steps.records.empty() || steps.records.back().step() < last) return;
   const std::size_t index = rowAt(steps.records, last);
   const bool isLate = steps.records.back().step() >= last + kLateSpans;
@@ -437,14 +543,16 @@ bool SweepRun::isOverdue() const {
 
 /// The rows of the setting that is being measured. The first has the past of another setting, so
 /// its exact peak does not count, as in observationsOf(). Rows of other settings are left out: they
-/// are the user's.
+/// are the user's, or the last of a script's epoch.
 std::vector<std::size_t> SweepRun::measuredRows() const {
   const auto& records = store_->steps().records;
   const std::size_t first = rowAt(records, firstStep_);
-  const std::size_t end = std::min(records.size(), first + kWarmUpSteps + options_.measuredSteps);
+  const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
+  const std::size_t end =
+      std::min(records.size(), first + wanted * (script_ ? kMostStepsPerWanted : 1));
   std::vector<std::size_t> rows;
-  for (std::size_t row = first; row < end; ++row) {
-    if (isAt(records[row], next_->setting)) rows.push_back(row);
+  for (std::size_t row = first; row < end && rows.size() < wanted; ++row) {
+    if (isAt(records[row])) rows.push_back(row);
   }
   return rows;
 }
@@ -487,8 +595,8 @@ void SweepRun::readMemory(const std::vector<std::size_t>& rows, tuning::Observat
   if (!hasMemory()) return;
   for (const analysis::StepEnd& stepEnd : analysis::currentAtStepEnds(*store_)) {
     if (stepEnd.step < firstStep_ || stepEnd.bytes <= 0) continue;
-    const Setting setting{stepEnd.batchSize, std::max(1U, stepEnd.sequenceLength)};
-    if (setting != memory.setting) continue;
+    const std::size_t row = rowAt(store_->steps().records, stepEnd.step);
+    if (row == store_->steps().records.size() || !isAt(store_->steps().records[row])) continue;
     const auto bytes = static_cast<std::uint64_t>(stepEnd.bytes);
     memory.leftAllocated =
         memory.leftAllocated == 0 ? bytes : std::min(memory.leftAllocated, bytes);
@@ -507,7 +615,12 @@ std::optional<tuning::StepTrace> SweepRun::traceOf(Setting setting) const {
 void SweepRun::onEnded(const RunEnd& end) {
   hasEnded_ = true;
   if (!isRunning()) return;
-  if (phase_ == Phase::kMeasuring && (firstStep_ != 0 && ranOutOfMemory())) {
+  // A script ends in the first step that does not fit, which no record shows.
+  const bool wasScripts =
+      script_ && phase_ == Phase::kMeasuring &&
+      end.message.find("out of memory") != std::string::npos &&
+      (store_->run()->openBatchSize == 0 || store_->run()->openBatchSize == next_->setting.batch);
+  if (phase_ == Phase::kMeasuring && (wasScripts || (firstStep_ != 0 && ranOutOfMemory()))) {
     stopReason_ = "the run ran out of memory at " + tuning::settingText(next_->setting);
     return conclude(true);
   }
@@ -521,6 +634,10 @@ void SweepRun::finish() {
   if (stopReason_.empty() && !isLive()) stopReason_ = "the run ended";
   if (result_.settings.empty() && result_.reason.empty()) {
     result_.reason = "nothing was measured";
+  }
+  if (script_ && result_.best && script_->batchValue(*result_.best) != result_.best->batch) {
+    result_.reason += "; " + script_->batchKnob() + " is " +
+                      std::to_string(script_->batchValue(*result_.best)) + " there";
   }
   if (!stopReason_.empty()) {
     result_.complete = false;

@@ -10,6 +10,7 @@
 #include "analysis/live_store.h"
 #include "core/command_answer.h"
 #include "core/result.h"
+#include "run/script_setting.h"
 #include "session/session.h"
 #include "tuning/sweep.h"
 #include "tuning/sweep_planner.h"
@@ -28,6 +29,7 @@ struct SweepRunOptions {
   /// because the user named it. Otherwise a run that has not trained begins with firstSweepBatch().
   bool startsWithRun = false;
   bool appliesBest = false;  ///< afterwards: the recommended setting, not the one from before
+  SweptKnobs knobs = {};     ///< of a script
 };
 
 /// The largest batch that a sweep tries where no memory limit ends it and the user gave none.
@@ -45,6 +47,10 @@ inline constexpr std::chrono::milliseconds kSweepStopGrace{3000};
 /// train, and reads what it took. While the next setting is computed, on a thread of its own, the
 /// training is paused. Each measured setting and the result become notes of the recording. Use it
 /// on the session's thread.
+///
+/// A script is set by its own knobs, and only once it has trained for some steps. A new size comes
+/// when the script takes it, which is late where workers have fetched batches ahead: a setting is
+/// measured from the first step that shows it.
 class SweepRun final : public QObject {
   Q_OBJECT
 
@@ -55,9 +61,9 @@ class SweepRun final : public QObject {
   /// Does not wait for a plan in progress, which then goes nowhere.
   ~SweepRun() override;
 
-  /// Begins. Call it once, when the session trains. Fails with kFailed if it does not, or if the
-  /// run's settings cannot be changed; and as tuning::SweepPlanner::make() does. Then finished()
-  /// does not follow.
+  /// Begins. Call it once, when the session trains. Fails with kFailed if it does not, and as
+  /// ScriptSetting::find() and tuning::SweepPlanner::make() do; then finished() does not follow.
+  /// Where a script has not trained for long enough, the sweep ends later for such a reason.
   [[nodiscard]] Result<void> start();
   /// Ends the sweep with what it has, at once: finished() is emitted in this call, or with the end
   /// of the run. The step in progress ends in its own time, and then the knobs from before follow.
@@ -80,6 +86,8 @@ class SweepRun final : public QObject {
   [[nodiscard]] const tuning::Sweep& result() const { return result_; }
   /// Why the sweep ended before it was complete; empty if it did not.
   [[nodiscard]] const std::string& stopReason() const { return stopReason_; }
+  /// The knobs that are turned, of a script that has trained for some steps; else std::nullopt.
+  [[nodiscard]] const std::optional<ScriptSetting>& script() const { return script_; }
   /// Notes that the session no longer took, because the run had ended: for appendNote().
   [[nodiscard]] const std::vector<Note>& unsavedNotes() const { return unsaved_; }
 
@@ -90,11 +98,14 @@ class SweepRun final : public QObject {
   void finished();
 
  private:
-  enum class Phase : std::uint8_t { kIdle, kPlanning, kMeasuring, kFinished };
+  enum class Phase : std::uint8_t { kIdle, kLearning, kPlanning, kMeasuring, kFinished };
 
   struct PlanReceiver;
 
+  [[nodiscard]] Result<void> beginSettings(const RunDescription& run);
   void readRun(const RunDescription& run);
+  void learnScript();
+  void awaitDelivery();
   void pause();
   void plan(std::optional<tuning::SweptSetting> measured, std::optional<tuning::StepTrace> trace);
   struct Plan;
@@ -104,6 +115,7 @@ class SweepRun final : public QObject {
   void proceed();
   void begin();
   void measure(tuning::Setting setting, bool emptiesCache);
+  void turn(tuning::Setting setting, bool emptiesCache);
   void restore(std::optional<tuning::Setting> best);
   void request(const SetKnobs& knobs, bool emptiesCache);
   void settlePause();
@@ -111,6 +123,7 @@ class SweepRun final : public QObject {
   void onPauseAnswer(const CommandAnswer& answer);
   void onReceived();
   void onEnded(const RunEnd& end);
+  [[nodiscard]] bool isAt(const events::StepRecord& step) const;
   [[nodiscard]] bool ranOutOfMemory() const;
   void conclude(bool outOfMemory);
   [[nodiscard]] std::vector<std::size_t> measuredRows() const;
@@ -146,7 +159,10 @@ class SweepRun final : public QObject {
   std::optional<tuning::SweptSetting> next_;
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
-  std::size_t noted_ = 0;          ///< how many settings of result_ have a note
+  std::optional<ScriptSetting> script_;
+  std::uint32_t askedAt_ = 0;  ///< of a script: its last step when it was asked for the setting
+  bool isDelivered_ = false;   ///< of a script: a step has shown the setting
+  std::size_t noted_ = 0;      ///< how many settings of result_ have a note
   tuning::Sweep result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

@@ -314,12 +314,14 @@ Result<void> ScriptProcess::start() {
   {
     const StartSignals terminals;
     const BlockedSignals blocked;
-    process_->setChildProcessModifier(
-        [out = relay_.out.get(), err = relay_.err.get(), mask = blocked.before()] {
-          if (out >= 0) ::dup2(out, STDOUT_FILENO);
-          if (err >= 0) ::dup2(err, STDERR_FILENO);
-          restoreSignals(mask);
-        });
+    process_->setChildProcessModifier([out = relay_.out.get(), err = relay_.err.get(),
+                                       mask = blocked.before(),
+                                       printsToStderr = options_.printsToStderr] {
+      if (printsToStderr) ::dup2(STDERR_FILENO, STDOUT_FILENO);
+      if (out >= 0) ::dup2(out, STDOUT_FILENO);
+      if (err >= 0) ::dup2(err, STDERR_FILENO);
+      restoreSignals(mask);
+    });
     process_->start(program, options_.command.mid(1));
     started = process_->waitForStarted(-1);
   }

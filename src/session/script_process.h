@@ -26,6 +26,7 @@ struct ScriptOptions {
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
   /// Whether linePrinted() tells what the program prints, besides where it would have gone.
   bool isHeard = true;
+  bool printsToStderr = false;  ///< its stdout is this process's stderr: stdout has the result
 };
 
 /// What to do where a program finds no MPS, in a build that has the simulated device.

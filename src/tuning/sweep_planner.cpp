@@ -39,8 +39,8 @@ std::string percent(double share) {
 }
 
 /// "12.3k tokens/s (middle half 12.1k to 12.5k)".
-std::string rateText(const SweptSetting& point) {
-  return formatRate(point.tokensPerS) + " tokens/s (middle half " +
+std::string rateText(const SweptSetting& point, const std::string& unit) {
+  return formatRate(point.tokensPerS) + ' ' + unit + " (middle half " +
          formatRate(point.lowerQuartile) + " to " + formatRate(point.upperQuartile) + ")";
 }
 
@@ -554,7 +554,7 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
     if (isFast && rank(point) < rank(*knee)) knee = &point;
   }
   result.best = knee->setting;
-  const std::string rate = rateText(*knee);
+  const std::string rate = rateText(*knee, options_.rateUnit);
   std::vector<std::string> alike;
   for (const SweptSetting& point : result.settings) {
     if (&point == knee || !takesPart(point)) continue;
@@ -571,8 +571,8 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
   } else {
     result.reason = settingText(knee->setting) + " has " +
                     percent(shareOf(knee->tokensPerS, fastest->tokensPerS)) +
-                    " of the best throughput: " + rate + ", against " + rateText(*fastest) +
-                    " at " + settingText(fastest->setting);
+                    " of the best throughput: " + rate + ", against " +
+                    rateText(*fastest, options_.rateUnit) + " at " + settingText(fastest->setting);
     if (knee->bytes() > 0 && knee->bytes() < fastest->bytes()) {
       result.reason += " with " +
                        percent(1 - shareOf(static_cast<double>(knee->bytes()),

@@ -27,6 +27,7 @@ struct SweepOptions {
   std::uint32_t stepsPerSetting = 12;  ///< with the warm-up
   bool onlyLargest = false;            ///< find the largest batch only, not the best throughput
   bool hasMemory = true;               ///< false for the CPU: only throughput is compared
+  std::string rateUnit = "tokens/s";   ///< of the throughput
   std::uint64_t knownFixed = 0;        ///< bytes of weights, gradients and optimizer state
 };
 

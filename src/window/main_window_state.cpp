@@ -90,7 +90,7 @@ void MainWindow::updateState() {
   docks_->setLive(goesOn);
   tuning_.setLive(goesOn);
   showRestartSettings();
-  docks_->scriptControls()->setChangeable(training, live);
+  docks_->scriptControls()->setChangeable(training && isTheUsers, live);
   toolBar_->badge()->showDevice(store.hello() ? std::optional(store.hello()->device) : std::nullopt,
                                 text(run_.options().device));
   showRecordedTime();

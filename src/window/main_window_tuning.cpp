@@ -4,12 +4,14 @@
 #include "core/run_limits.h"
 #include "models/qt_text.h"
 #include "run/sweep_run.h"
+#include "session/script_process.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/pane_stack.h"
 #include "views/tuning/tuning_panel.h"
 #include "views/tuning/tuning_view.h"
 #include "window/dock_layout.h"
 #include "window/main_window.h"
+#include "window/run_dialogs.h"
 #include "window/run_notices.h"
 #include "window/run_search.h"
 #include "window/run_status_bar.h"
@@ -25,6 +27,10 @@ void MainWindow::connectTuning() {
   connect(actions_->tuningView, &QAction::triggered, this, [this] { showTuning(true); });
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
   connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
+  connect(sweep_, &SweepControl::scriptSweepRequested, this, [this] {
+    askToSweepScript(this, session::programText(run_.script()->command), run_.live(),
+                     [this] { sweep_->sweepScript(); });
+  });
   connect(sweep_, &SweepControl::problem, notices_, &RunNotices::showProblem);
   connect(sweep_, &SweepControl::sweepingChanged, this, [this] {
     // What a sweep does is seen there: in the timeline the run would only seem to change by itself.
@@ -42,6 +48,7 @@ void MainWindow::connectTuning() {
 /// that was never tried.
 void MainWindow::startRunToSweep() {
   if (run_.live()) return;
+  if (run_.script()) return startRun();
   views::ControlsPanel& controls = *docks_->controls();
   controls.commit();
   Knobs knobs = controls.knobs();
@@ -107,9 +114,8 @@ void MainWindow::applySetting(tuning::Setting setting) {
   }
   tuning_.setChosen(setting);
   if (run_.store().ownScript()) {
-    status_->showMessage(tr("Set %1 in the script's own controls, or in the script")
-                             .arg(text(tuning::settingText(setting))),
-                         6000);
+    const auto applied = run_.applySetting(setting);
+    status_->showMessage(applied ? text(*applied) : text(applied.error().message), 6000);
     return;
   }
   Knobs knobs = docks_->controls()->knobs();

@@ -130,4 +130,26 @@ QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<
   return dialog;
 }
 
+QDialog* askToSweepScript(QWidget* parent, const QString& program, bool runs,
+                          std::function<void()> chosen) {
+  auto* dialog =
+      new QMessageBox(QMessageBox::Question, tr("Sweep"),
+                      tr("Sweep the batch size of %1?").arg(program), QMessageBox::Cancel, parent);
+  dialog->setObjectName(QStringLiteral("sweepScriptDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(
+      runs
+          ? tr("It trains on at other batch sizes for some steps each, and then at its own. What "
+               "it learns meanwhile it keeps.")
+          : tr("It is started anew, trains at several batch sizes for some steps each, and is then "
+               "interrupted as by Ctrl+C. Files that it writes it writes as in any training."));
+  QPushButton* sweep = dialog->addButton(tr("Sweep"), QMessageBox::AcceptRole);
+  sweep->setObjectName(QStringLiteral("sweepScriptButton"));
+  dialog->setDefaultButton(sweep);
+  QObject::connect(sweep, &QPushButton::clicked, parent,
+                   [chosen = std::move(chosen)] { chosen(); });
+  dialog->open();
+  return dialog;
+}
+
 }  // namespace highwater::window

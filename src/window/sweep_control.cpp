@@ -40,7 +40,7 @@ SweepControl::SweepControl(run::Run* run, WindowActions* actions, WindowDocks* d
     if (wanted_ && run_->state() == Session::State::kRunning) start();
   });
   connect(run_, &run::Run::ended, this, [this] {
-    wanted_ = false;
+    wanted_ = stopsScript_ = false;
     // A sweep that ended while its run was stopping has left the setting to the run's end.
     if (!run_->sweeps()) putBackSetting();
   });
@@ -50,6 +50,8 @@ SweepControl::SweepControl(run::Run* run, WindowActions* actions, WindowDocks* d
 void SweepControl::startOrStop() {
   if (run_->sweeps()) {
     run_->stopSweep();
+  } else if (run_->script()) {
+    emit scriptSweepRequested();
   } else if (run_->live()) {
     start();
   } else {
@@ -63,9 +65,17 @@ void SweepControl::startOrStop() {
   }
 }
 
+void SweepControl::sweepScript() {
+  if (run_->sweeps() || !run_->script()) return;
+  if (run_->live()) return start();
+  stopsScript_ = true;
+  emit runRequested();
+  wanted_ = stopsScript_ = run_->live();
+}
+
 void SweepControl::start() {
   if (!std::exchange(wanted_, false)) {
-    users_ = settingOf(run_->store().knobs());
+    if (!run_->script()) users_ = settingOf(run_->store().knobs());
     beganElsewhere_ = false;
   }
   run::SweepRunOptions options;
@@ -106,6 +116,11 @@ void SweepControl::showSweep() {
   swept_ = sweeps;
   emit sweepingChanged();
   putBackSetting();
+  if (sweeps || !run_->sweep()) return;
+  if (run_->sweep()->settings().empty() && !run_->sweep()->stopReason().empty()) {
+    emit problem(tr("No sweep: %1").arg(text(run_->sweep()->stopReason())));
+  }
+  if (std::exchange(stopsScript_, false) && run_->live()) run_->stop();
 }
 
 void SweepControl::update() {
@@ -113,13 +128,14 @@ void SweepControl::update() {
   const bool trains = state == Session::State::kRunning || state == Session::State::kPaused;
   const bool canBegin = trains || (!run_->live() && actions_->run->isEnabled());
   actions_->sweep->setText(run_->sweeps() ? tr("Stop sweep and keep results") : tr("Sweep"));
-  // With a script on screen a sweep would train something else.
-  const bool script = run_->store().ownScript();
-  const bool can = run_->sweeps() || (canBegin && !script);
+  // How a script was started is not in its recording: a sweep would train something else.
+  const bool unknown = run_->store().ownScript() && !run_->script();
+  const bool can = run_->sweeps() || (canBegin && !unknown);
   actions_->sweep->setEnabled(can);
   docks_->tuningPanel()->setSweepable(
-      can, script ? tr("A sweep measures the built-in workload: it cannot set a script's batch")
-                  : tr("Not while a run starts or stops"));
+      can, unknown ? tr("How this script was started is not in its recording; sweep it in a run of "
+                        "this window, or by highwater sweep -- COMMAND")
+                   : tr("Not while a run starts or stops"));
 }
 
 }  // namespace highwater::window

@@ -33,10 +33,15 @@ class SweepControl final : public QObject {
   /// returns to the setting that the user had chosen before. A run that goes on with another one
   /// only offers it, since it may never have been tried.
   void putBackSetting();
+  /// Sweeps the user's program that trains, or else starts it, sweeps it, and stops it.
+  void sweepScript();
 
  signals:
   /// A sweep was asked for and no run is live: the receiver starts one.
   void runRequested();
+  /// The user's program is to be swept, in the run that is live or in one to come: the receiver
+  /// asks the user, and then calls sweepScript().
+  void scriptSweepRequested();
   /// The sweep could not begin.
   void problem(const QString& message);
   /// The controls are no longer, or again, the user's.
@@ -55,6 +60,7 @@ class SweepControl final : public QObject {
   bool wanted_ = false;                   ///< as soon as the run that was asked for trains
   std::optional<tuning::Setting> users_;  ///< the user's own setting, until putBackSetting()
   bool beganElsewhere_ = false;           ///< the run to sweep has begun with another one
+  bool stopsScript_ = false;              ///< the program was started for the sweep
   bool swept_ = false;
 };
 

@@ -237,7 +237,12 @@ class TestOptions : public QObject {
     row("record --on-abort retry", "--on-abort");
     row("record --checkpoint-every -1", "--checkpoint-every");
     row("sweep --max-batch banana --", "--max-batch");
-    row("sweep -- python x.py", "not a program; for your own program turn its knobs");
+    row("sweep --batch 8 -- python x.py", "--batch is of the built-in workload");
+    row("sweep --device cpu -- python x.py", "auto (as without Highwater) or sim");
+    row("sweep --sim-recommended-max 1GiB -- python x.py", "need --device sim");
+    row("sweep --lengths 8,16 -- python x.py", "--lengths needs --length-knob NAME");
+    row("sweep --batch-knob size", "give the program after --");
+    row("sweep python x.py --lr 3", "put -- before the program: highwater sweep -- python");
     row("run python x.py --lr 3", "put -- before the program: highwater run -- python");
   }
   void refusesWrongUsage() {

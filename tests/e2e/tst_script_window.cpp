@@ -12,6 +12,7 @@
 
 #include "e2e/hands.h"
 #include "run/recording_loader.h"
+#include "run/sweep_run.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
@@ -111,6 +112,48 @@ class TestScriptWindow : public QObject {
     QCOMPARE(loaded.steps().records.size(), hands.steps());
     QCOMPARE(loaded.scriptKnobs().size(), hands.store().scriptKnobs().size());
     QCOMPARE(loaded.scriptKnobs()[0].value, 8.0);
+  }
+
+  /// In the run that goes on, which then has its own size again; applied; and in a run of its own.
+  void aSweepTurnsTheScriptsBatch() {
+    ScriptHands hands;
+    QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(8), kWaitMs);
+    const auto agree = [&hands] {
+      QTRY_VERIFY_WITH_TIMEOUT(hands.find<QDialog>("sweepScriptDialog"), kWaitMs);
+      hands.click(hands.find<QPushButton>("sweepScriptButton"));
+    };
+    hands.trigger("sweepAction");
+    agree();
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().sweeps(), kWaitMs);
+    QVERIFY(!hands.knob("dataloader_batch_size")->isEnabled());
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().sweeps(), 4 * kWaitMs);
+    const tuning::Sweep result = hands.run().sweep()->result();
+    QVERIFY2(result.settings.size() > 2 && result.best, result.reason.c_str());
+    QCOMPARE(result.settings.front().setting.batch, 8U);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.knob("dataloader_batch_size")->knob().value, 8.0, kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kRunning, kWaitMs);
+    QVERIFY(hands.knob("dataloader_batch_size")->isEnabled());
+
+    auto* apply = hands.find<QPushButton>("applyRecommendedButton");
+    QTRY_VERIFY_WITH_TIMEOUT(apply && apply->isVisible(), kWaitMs);
+    hands.click(apply);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.knob("dataloader_batch_size")->knob().value,
+                              double(result.best->batch), kWaitMs);
+    const auto showsBest = [&] {
+      return hands.store().steps().records.back().batch_size() == result.best->batch;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(showsBest(), kWaitMs);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
+
+    hands.trigger("sweepAction");
+    agree();
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().sweeps(), kWaitMs);
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, 4 * kWaitMs);
+    QCOMPARE(hands.store().end()->reason, RunEnd::Reason::kStopped);
+    QVERIFY2(hands.run().sweep() && hands.run().sweep()->result().best,
+             hands.run().sweep()->result().reason.c_str());
   }
 
   void pausesAndGoesOn() {
