@@ -55,7 +55,7 @@ SweepModel::SweepModel(QObject* parent) : ColumnModel(parent) {
              return row.swept.stepMs > 0 ? QString::number(row.swept.stepMs, 'f', 1) : kNoValue;
            },
        .number = [](auto& row) { return row.swept.stepMs; }},
-      {.head = tr("Throughput"),
+      {.head = tr("Per second"),
        .tip = tr("Median, in tokens a second, or samples where inputs have no length; by the batch "
                  "that the device executed"),
        .text =

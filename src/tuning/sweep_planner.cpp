@@ -20,6 +20,8 @@ constexpr double kWorthAGap = 0.05;
 /// Neighbours closer than this ratio need none either; those farther apart than the second ratio
 /// get one whatever their throughput is.
 constexpr double kCloseRatio = 1.15, kFarRatio = 4;
+/// Of a batch to the largest measured one: from here on the way to the largest comes first.
+constexpr double kMuchLarger = 1.25;
 
 /// How many times as many tokens as were measured so far a setting may have: while only bounds are
 /// known, and once requests are played. With these the tuner bench needs no more settings than
@@ -376,8 +378,10 @@ std::optional<SweptSetting> SweepPlanner::next() const {
   if (options_.onlyLargest) return up;
   auto between = betweenMeasured();
   if (!up || !between) return up ? up : between;
-  // The wider gap first: a batch a few percent larger tells less than one in the middle.
-  return stepRatio(up->setting) < stepRatio(between->setting) ? between : up;
+  // The wider gap first, but a batch a few percent larger tells less than one in the middle, and
+  // one that is much larger tells more of what is safe.
+  const double ratio = stepRatio(up->setting);
+  return ratio < kMuchLarger && ratio < stepRatio(between->setting) ? between : up;
 }
 
 /// How many times as large as the next smaller measured batch of its length a batch is.
@@ -558,7 +562,7 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
   std::vector<std::string> alike;
   for (const SweptSetting& point : result.settings) {
     if (&point == knee || !takesPart(point)) continue;
-    if (isWithinNoise(point, *knee)) alike.push_back(settingText(point.setting));
+    if (isWithinNoise(point, *knee)) alike.push_back(shortSettingText(point.setting));
   }
   if (knee == fastest) {
     result.reason = settingText(knee->setting) +

@@ -550,8 +550,7 @@ class TestSweepPlanner : public QObject {
     tried.record(measured(8, 1000));
     tried.record(measured(16, 1020));
     const std::string close = tried.result().reason;
-    QVERIFY2(contains(close, "the difference to batch 16, length 64 is within the noise"),
-             close.c_str());
+    QVERIFY2(contains(close, "the difference to 16 \u00d7 64 is within the noise"), close.c_str());
     tried.record(measured(12, 5000));
     const std::string clear = tried.result().reason;
     QVERIFY2(contains(clear, "batch 12") && !contains(clear, "noise"), clear.c_str());
