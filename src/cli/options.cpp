@@ -208,6 +208,17 @@ class CommandLine {
                    "Open the window also where there seems to be no display")
         ->excludes(record);
     run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
+    run_->add_option("--try", script_.tryLines,
+                     "Measure what a finding about waits gains, by its line, as in train.py:41: "
+                     "steps with the waits and without, in turns; values that the program reads "
+                     "there are old ones meanwhile. May be repeated; without a window")
+        ->type_name("LINE")
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->excludes("--window");
+    run_->add_flag("--try-all", script_.tryAll, "The same of each finding that can be tried")
+        ->excludes("--window");
     run_->add_option("--device", scriptDevice_,
                      "What mps is in the program: auto (as without Highwater) or sim")
         ->type_name("NAME")
@@ -246,7 +257,11 @@ class CommandLine {
     script_.script.probeLevel = QString::fromStdString(scriptLevel_);
     script_.script.environment = *environment;
     script_.script.command = programWords();
-    if (!script_.output.empty()) return Invocation(script_);
+    const bool tries = script_.tryAll || !script_.tryLines.empty();
+    if (tries && scriptLevel_ == "off") {
+      return usageError("--try needs the waits, which --level off does not record");
+    }
+    if (tries || !script_.output.empty()) return Invocation(script_);
     window_.script = script_.script;
     window_.quiet = script_.quiet;
     return Invocation(window_);

@@ -46,6 +46,10 @@ struct ScriptCommandOptions {
   std::string output;  ///< the recording; empty: one in the recordings folder
   bool force = false;
   bool quiet = false;  ///< no result is printed at the end
+  /// Lines of findings whose waits are left out for some blocks of steps, to measure what that
+  /// gains; and whether all are that can be.
+  std::vector<std::string> tryLines;
+  bool tryAll = false;
 };
 
 /// Options of `highwater sweep`.

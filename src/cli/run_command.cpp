@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analysis/live_store.h"
+#include "cli/fix_trials.h"
 #include "cli/script_exit.h"
 #include "cli/sim_options.h"
 #include "cli/terminal.h"
@@ -54,7 +55,8 @@ class ScriptCommand final : public QObject {
       : script_(options.script),
         quiet_(options.quiet),
         tellsName_(options.output.empty()),
-        run_({}) {
+        run_({}),
+        trials_(&run_, options.tryLines, options.tryAll) {
     script_.isHeard = false;
     // Before the program does its work, so that another run that writes the file is noticed.
     if (!options.output.empty()) {
@@ -122,6 +124,7 @@ class ScriptCommand final : public QObject {
   void conclude() {
     const analysis::LiveStore& store = run_.store();
     if (!store.run()) return sayWhyNothingWasRecorded();
+    trials_.conclude();
     if (const std::string problem = run_.recordingProblem(); !problem.empty()) printError(problem);
     if (!quiet_) {
       tellResult();
@@ -166,6 +169,7 @@ class ScriptCommand final : public QObject {
   bool quiet_, tellsName_;
   RunEnd end_;
   Run run_;
+  FixTrials trials_;
 };
 
 }  // namespace

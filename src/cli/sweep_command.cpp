@@ -1,5 +1,7 @@
 #include "cli/sweep_command.h"
 
+#include <unistd.h>
+
 #include <QCoreApplication>
 #include <QJsonArray>
 #include <QJsonDocument>
@@ -26,7 +28,6 @@
 #include "run/run.h"
 #include "run/script_setting.h"
 #include "run/sweep_run.h"
-#include "session/batch_argument.h"
 #include "session/describe_worker.h"
 #include "session/option_names.h"
 #include "session/script_process.h"
@@ -74,10 +75,7 @@ class SweepCommand final : public QObject {
       quitIfOver();
     });
     connect(&run_, &Run::scriptEnded, this, &SweepCommand::quitIfOver);
-    connect(&stillRuns_, &QTimer::timeout, this, [this] {
-      printError(programName() + " has not ended though it was interrupted; Ctrl+C kills it");
-    });
-    stillRuns_.setSingleShot(true);
+    connect(&stillRuns_, &QTimer::timeout, this, &SweepCommand::onStillRuns);
     connect(&signals_, &StopSignals::stopRequested, this, &SweepCommand::onStopRequested);
   }
 
@@ -113,7 +111,9 @@ class SweepCommand final : public QObject {
   /// Once the sweep knows what it may try: of a program that is after its first steps.
   void sayHead() {
     const SweepRun& sweep = *run_.sweep();
-    if ((options_.script && !sweep.script()) || std::exchange(headSaid_, true)) return;
+    // A limit is known with the first setting.
+    const bool knows = !options_.script || sweep.current() || !sweep.settings().empty();
+    if (!knows || std::exchange(headSaid_, true)) return;
     if (sweep.script()) sayScript(*sweep.script());
     if (!sweep.hasMemory()) {
       say("the CPU has no device memory: only throughput is compared" +
@@ -167,9 +167,39 @@ class SweepCommand final : public QObject {
       sayRow(printed_ + 1, sweep->settings()[printed_]);
     if (sweep->isRunning() || std::exchange(isOver_, true)) return;
     for (const SweptSetting& each : sweep->result().leftOut) sayRow(0, each);
+    if (options_.script) return endProgram();
     if (!run_.live()) return quitIfOver();
     run_.stop();
-    if (options_.script) stillRuns_.start(kStopPatience);
+  }
+
+  /// Interrupts the program, unless a terminal has done so already.
+  void endProgram() {
+    if (!run_.scriptRuns()) return quitIfOver();
+    stepsAtStop_ = run_.store().steps().records.size();
+    stillRuns_.start(kStopPatience);
+    if (terminalInterrupted_) return;
+    if (run_.live()) {
+      run_.stop();
+    } else {
+      run_.signalScript(SIGINT);
+    }
+  }
+
+  /// A program that still trains ignores the interrupt, as what a shell starts in the background
+  /// does. One that has stopped to train may save its model.
+  void onStillRuns() {
+    const std::size_t steps = run_.store().steps().records.size();
+    const bool trains = run_.live() && steps > stepsAtStop_;
+    stepsAtStop_ = steps;
+    if (trains && !std::exchange(terminated_, true)) {
+      printError(programName() + " trains on though it was interrupted; it is terminated");
+      run_.signalScript(SIGTERM);
+    } else if (trains) {
+      printError(programName() + " trains on though it was terminated; it is killed");
+      run_.killScript();
+    } else if (!std::exchange(announced_, true)) {
+      printError(programName() + " has stopped to train, and has not ended; Ctrl+C kills it");
+    }
   }
 
   void quitIfOver() {
@@ -181,6 +211,12 @@ class SweepCommand final : public QObject {
     if (!failure_.empty()) return;
     failure_ = error.message;
     failureCode_ = error.code == ErrorCode::kUsage ? kExitUsage : kExitFailed;
+    if (options_.script) {
+      printError(failure_);
+      isOver_ = true;
+      QMetaObject::invokeMethod(this, &SweepCommand::endProgram, Qt::QueuedConnection);
+      return;
+    }
     QMetaObject::invokeMethod(&run_, &Run::abandon, Qt::QueuedConnection);
   }
 
@@ -191,8 +227,8 @@ class SweepCommand final : public QObject {
     if (problem != run_.recordingProblem()) printError(problem);
   }
 
-  void onStopRequested(int count) {
-    if (options_.script) return onProgramStopRequested(count);
+  void onStopRequested(int count, int signal) {
+    if (options_.script) return onProgramStopRequested(signal);
     interrupted_ = true;
     if (count > 1 || !run_.sweeps()) return run_.abandon();
     printError("stopping, and keeping what was measured; once more ends the run at once");
@@ -201,16 +237,16 @@ class SweepCommand final : public QObject {
     run_.stopSweep();
   }
 
-  /// The terminal has interrupted the program too. One that ignores it is killed at the next time.
-  void onProgramStopRequested(int count) {
-    const bool wasOver = isOver_;
-    if (!wasOver) interrupted_ = true;
-    run_.stopSweep();
-    if (count == 1 && !wasOver) {
-      printError("stopping, and keeping what was measured; once more kills the program");
-      return;
-    }
-    run_.killScript();
+  /// A terminal interrupts the program too; of another signal only this process is told. At the
+  /// next time the program is killed.
+  void onProgramStopRequested(int signal) {
+    if (std::exchange(announced_, true)) return run_.killScript();
+    if (!isOver_) interrupted_ = true;
+    terminalInterrupted_ = signal == SIGINT && ::isatty(STDIN_FILENO) != 0;
+    printError(isOver_ ? "waiting for " + programName() + " to end; once more kills it"
+                       : "stopping, and keeping what was measured; once more kills the program");
+    if (run_.sweeps()) return run_.stopSweep();  // its end ends the program
+    if (!isOver_) endProgram();
   }
 
   int conclude() {
@@ -229,7 +265,7 @@ class SweepCommand final : public QObject {
       }
     }
     if (!failure_.empty()) {
-      printError(failure_);
+      if (!options_.script) printError(failure_);  // else it is said at once
       return failureCode_;
     }
     if (!sweep && interrupted_) {
@@ -262,13 +298,20 @@ class SweepCommand final : public QObject {
   }
 
   void sayHowToSet(const run::ScriptSetting& script, tuning::Setting best) const {
-    const session::BatchArgument argument{.command = options_.script->command,
-                                          .knob = script.batchKnob(),
-                                          .declaredAt = script.declaredAt(),
-                                          .from = script.batchValue(script.own()),
-                                          .to = script.batchValue(best)};
-    print(report::hangingText("Set it with  ", session::batchArgumentText(argument), kSummaryHang,
-                              textWidth(stdout)));
+    print(report::hangingText("Set it with  ", script.howToSet(best, options_.script->command),
+                              kSummaryHang, textWidth(stdout)));
+  }
+
+  /// What the program's knob has at the recommended setting.
+  [[nodiscard]] QJsonObject knobJson(const run::ScriptSetting& script,
+                                     const tuning::Sweep& result) const {
+    QJsonObject object{{"name", QString::fromStdString(script.batchKnob())},
+                       {"own", static_cast<qint64>(script.batchValue(script.own()))}};
+    if (!result.best) return object;
+    object["recommended"] = static_cast<qint64>(script.batchValue(*result.best));
+    object["set_with"] =
+        QString::fromStdString(script.howToSet(*result.best, options_.script->command));
+    return object;
   }
 
   void printJson(const SweepRun& sweep) const {
@@ -284,11 +327,14 @@ class SweepCommand final : public QObject {
                                          : QJsonValue()},
         {"settings", settings},
         {"left_out", leftOut},
+        {"rate_unit", QString::fromLatin1(run_.store().rateUnit().data(),
+                                          qsizetype(run_.store().rateUnit().size()))},
         {"complete", result.complete},
         {"recommended", result.best ? report::settingJson(*result.best) : QJsonValue()},
         {"reason", QString::fromStdString(result.reason)},
         {"stopped",
          sweep.stopReason().empty() ? QJsonValue() : QString::fromStdString(sweep.stopReason())},
+        {"knob", sweep.script() ? knobJson(*sweep.script(), result) : QJsonValue()},
         {"recording", run_.recordingPath().empty()
                           ? QJsonValue()
                           : QJsonValue(QString::fromStdString(options_.output))}};
@@ -304,7 +350,9 @@ class SweepCommand final : public QObject {
   QTimer stillRuns_;
   bool deviceSaid_ = false, hasBegun_ = false, headSaid_ = false, isOver_ = false,
        interrupted_ = false;
-  std::size_t printed_ = 0;
+  bool terminalInterrupted_ = false, terminated_ = false;
+  bool announced_ = false;  ///< that the next interrupt kills the program
+  std::size_t printed_ = 0, stepsAtStop_ = 0;
   std::string failure_;
   int failureCode_ = kExitFailed;
   RunEnd end_;

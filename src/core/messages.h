@@ -355,6 +355,18 @@ struct SetScriptKnob {
   std::string name;
   double value = 0;  ///< as in ScriptKnob
 };
+/// Command to a script: what it gets where it waits for the device at some places of its code, from
+/// the end of the step in progress on. With `leavesOut` it does not wait there, and a value that it
+/// reads is the one that it read there last; else it waits as ever. Each such command waits for the
+/// device once, and leaves a note: kTriesWith, kTriesWithout or, without places, kTriedEnough.
+struct TryWaits {
+  std::vector<CallSiteId> callSites;  ///< at most kMostTriedSites; none: the try is over
+  bool leavesOut = false;
+};
+inline constexpr std::size_t kMostTriedSites = 16;
+inline constexpr std::string_view kTriesWith = "trying: with the waits";
+inline constexpr std::string_view kTriesWithout = "trying: without the waits";
+inline constexpr std::string_view kTriedEnough = "tried";
 /// Command: sets how much the probe in the worker records, from the next step on: for `steps`
 /// steps, or until changed if `steps` is 0.
 struct SetProbeLevel {
@@ -376,7 +388,7 @@ struct StopTraining {};
 struct Command {
   std::uint32_t id = 0;
   std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
-               SetProbeLevel, SetScriptKnob>
+               SetProbeLevel, SetScriptKnob, TryWaits>
       action;
 };
 

@@ -56,6 +56,9 @@ CommandResult RunControl::obey(const Command& command) {
   } else if (std::holds_alternative<SetScriptKnob>(command.action)) {
     result.accepted = false;
     result.message = "only the user's own script has such a knob";
+  } else if (std::holds_alternative<TryWaits>(command.action)) {
+    result.accepted = false;
+    result.message = "only waits of the user's own script can be left out";
   } else {
     stopRequested_ = true;
   }

@@ -39,6 +39,7 @@ QJsonObject findingJson(const Finding& finding) {
           {"vague", finding.vague},
           {"waits_ms", orNull(finding.waitsMs)},
           {"gain_ms", finding.gainMs ? QJsonValue(gainJson(*finding.gainMs)) : QJsonValue()},
+          {"gain_measured", finding.tried.has_value()},
           {"gain_within_noise", finding.withinNoise},
           {"cost_ms_per_step", orNull(finding.waitsMs)},
           {"cost_bytes_per_step",

@@ -12,7 +12,6 @@
 #include "run/recording_loader.h"
 #include "run/recordings_folder.h"
 #include "run/restart.h"
-#include "session/batch_argument.h"
 #include "session/checkpoint_files.h"
 #include "session/worker_process.h"
 #include "store/recording_file.h"
@@ -214,6 +213,7 @@ Result<void> Run::begin(const QString& program, const QString& name,
 void Run::forgetRun() {
   followTimer_.stop();
   sweep_.reset();
+  try_.reset();
   session_.reset();
   restart_.reset();
   continuation_.reset();
@@ -338,7 +338,7 @@ void Run::stop() {
   continuesAtOnce_ = false;
   if (!live()) return;
   if (session_->state() != Session::State::kStopping) stopping_.start();
-  if (sweeps()) {
+  if (sweeps() && !script_) {
     // The step in progress is one of the sweep's, which no training needs.
     QTimer::singleShot(kSweepStopGrace, session_.get(), [session = session_.get()] {
       if (session->state() == Session::State::kStopping) session->abort();
@@ -375,6 +375,7 @@ void Run::setKnobs(const SetKnobs& change) {
 Result<void> Run::startSweep(SweepRunOptions options) {
   if (!live()) return failure("a sweep needs a run that trains");
   if (sweeps()) return failure("a sweep is going on");
+  if (tries()) return failure("a fix is being tried");
   auto sweep = std::make_unique<SweepRun>(session_.get(), &store_, std::move(options));
   if (auto started = sweep->start(); !started) return started;
   sweep_ = std::move(sweep);
@@ -382,6 +383,23 @@ Result<void> Run::startSweep(SweepRunOptions options) {
   connect(sweep_.get(), &SweepRun::finished, this, &Run::keepSweep);
   emit sweepChanged();
   return {};
+}
+
+Result<void> Run::startTry(const analysis::Finding& finding) {
+  if (!live()) return failure("a fix is tried in a run that trains");
+  if (sweeps()) return failure("a sweep is going on");
+  if (tries()) return failure("another fix is being tried");
+  auto started = std::make_unique<TryRun>(session_.get(), &store_);
+  if (auto begun = started->start(finding); !begun) return begun;
+  try_ = std::move(started);
+  connect(try_.get(), &TryRun::changed, this, &Run::tryChanged);
+  connect(try_.get(), &TryRun::finished, this, &Run::tryChanged);
+  emit tryChanged();
+  return {};
+}
+
+void Run::stopTry() {
+  if (try_) try_->interrupt();
 }
 
 void Run::stopSweep() {
@@ -412,15 +430,11 @@ Result<std::string> Run::applySetting(tuning::Setting setting) {
   }
   const std::string what = tuning::settingText(setting);
   if (live()) {
-    for (const SetScriptKnob& each : found->changesTo(setting, store_)) turn(each);
+    for (const SetScriptKnob& each : found->valuesAt(setting)) turn(each);
     return "asked the script for " + what;
   }
   return what + ": " +
-         session::batchArgumentText({.command = script_ ? script_->command : QStringList(),
-                                     .knob = found->batchKnob(),
-                                     .declaredAt = found->declaredAt(),
-                                     .from = found->batchValue(found->own()),
-                                     .to = found->batchValue(setting)});
+         found->howToSet(setting, script_ ? script_->command : QStringList());
 }
 
 void Run::turn(const SetScriptKnob& change) {
@@ -478,6 +492,11 @@ Result<void> Run::addNote(std::int64_t timeNs, const std::string& text) {
 
 void Run::abandon() {
   restart_.reset();
+  // The user's program goes on, at its own settings.
+  if (script_) {
+    stopSweep();
+    stopTry();
+  }
   if (live()) session_->abort();
   closeOutput();
 }

@@ -15,6 +15,7 @@
 #include "run/recording_output.h"
 #include "run/run_id.h"
 #include "run/sweep_run.h"
+#include "run/try_run.h"
 #include "session/script_process.h"
 #include "session/session.h"
 
@@ -118,6 +119,15 @@ class Run final : public QObject {
   [[nodiscard]] Result<void> startSweep(SweepRunOptions options);
   /// Ends the sweep, which keeps its results. Does nothing without one.
   void stopSweep();
+  /// Tries the live run without the waits of a finding: see TryRun. Errors: kFailed without a live
+  /// run, during a sweep or another try, and those of TryRun::start().
+  [[nodiscard]] Result<void> startTry(const analysis::Finding& finding);
+  /// Ends the try. Does nothing without one.
+  void stopTry();
+  /// The last try of the run on screen, if it was started here; else nullptr.
+  [[nodiscard]] const TryRun* tried() const { return try_.get(); }
+  /// Whether a try leaves out waits of the live run.
+  [[nodiscard]] bool tries() const { return try_ && try_->isRunning(); }
   /// The last sweep of the run on screen, if it was started here; else nullptr.
   [[nodiscard]] const SweepRun* sweep() const { return sweep_.get(); }
   /// Whether a sweep sets the knobs of the live run.
@@ -182,6 +192,8 @@ class Run final : public QObject {
   void dataChanged();
   /// The sweep has begun, measures another setting, or is over.
   void sweepChanged();
+  /// A try has begun, has measured more, or is over.
+  void tryChanged();
   /// The worker accepted or refused a command.
   void commandAnswered(const highwater::CommandAnswer& answer);
   /// The worker or the user's program printed a line.
@@ -247,6 +259,7 @@ class Run final : public QObject {
   std::unique_ptr<session::Session>
       session_;  ///< declared after its sinks, because it must be destroyed first
   std::unique_ptr<SweepRun> sweep_;  ///< uses session_
+  std::unique_ptr<TryRun> try_;      ///< uses session_
   std::optional<session::ScriptOptions> script_;
   std::filesystem::path recordingPath_;
   RecordingCondition condition_;

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 #include "core/run_limits.h"
+#include "session/batch_argument.h"
 
 namespace highwater::run {
 
@@ -19,6 +21,9 @@ const ScriptKnob* knobNamed(const analysis::LiveStore& store, const std::string&
   }
   return nullptr;
 }
+
+/// Steps that show a script's sizes before they are believed.
+constexpr std::size_t kFirstSteps = 3;
 
 std::string quoted(const std::string& name) {
   return '"' + name + '"';
@@ -56,12 +61,41 @@ Result<const ScriptKnob*> batchKnobOf(const analysis::LiveStore& store, const st
       "made");
 }
 
+std::size_t rowFrom(const analysis::LiveStore& store, std::int64_t ns) {
+  const auto& records = store.steps().records;
+  const auto found =
+      std::partition_point(records.begin(), records.end(),
+                           [ns](const events::StepRecord& each) { return each.begin_ns() < ns; });
+  return static_cast<std::size_t>(found - records.begin());
+}
+
+/// The first row whose batch is that of the knob's value: after its last change, and after the mark
+/// of another size if one follows that.
+std::size_t firstSettledRow(const analysis::LiveStore& store, const std::string& knob,
+                            bool& isSettled) {
+  std::optional<std::int64_t> changedNs;
+  for (const analysis::ScriptKnobChange& each : store.scriptKnobChanges()) {
+    if (each.name == knob) changedNs = each.timeNs;
+  }
+  std::size_t row = changedNs ? rowFrom(store, *changedNs) : 0;
+  const std::size_t passed = store.steps().records.size() - row;
+  isSettled = !changedNs || passed >= ScriptSetting::mostLateSteps(store);
+  for (const events::Marker& marker : store.markers()) {
+    if (!changedNs || marker.kind() != events::MarkerKind::BatchSize) continue;
+    if (marker.time_ns() < *changedNs) continue;
+    row = rowFrom(store, marker.time_ns());
+    isSettled = true;
+  }
+  isSettled = isSettled && store.steps().records.size() >= row + kFirstSteps;
+  return row;
+}
+
 /// The newest steps without those that are shorter than most: the last batch of an epoch.
-Result<Setting> shownBy(const analysis::LiveStore& store, bool& lengthsVary) {
+Result<Setting> shownBy(const analysis::LiveStore& store, std::size_t from, bool& lengthsVary) {
   constexpr std::size_t kLooksAt = 64;
   const auto& records = store.steps().records;
   std::map<std::uint32_t, std::size_t> counts;
-  const std::size_t first = records.size() > kLooksAt ? records.size() - kLooksAt : 0;
+  const std::size_t first = std::max(from, records.size() > kLooksAt ? records.size() - kLooksAt : 0);
   for (std::size_t row = first; row < records.size(); ++row) ++counts[records[row].batch_size()];
   counts.erase(0);
   if (counts.empty()) {
@@ -75,7 +109,7 @@ Result<Setting> shownBy(const analysis::LiveStore& store, bool& lengthsVary) {
       std::max_element(counts.begin(), counts.end(),
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   const std::uint32_t batch =
-      last > most->first && counts[last] >= ScriptSetting::kFirstSteps ? last : most->first;
+      last > most->first && counts[last] >= kFirstSteps ? last : most->first;
   Setting shown{batch, 1};
   std::uint32_t shortest = std::numeric_limits<std::uint32_t>::max();
   for (std::size_t row = first; row < records.size(); ++row) {
@@ -122,12 +156,29 @@ Result<ScriptSetting::Knob> ScriptSetting::relate(const ScriptKnob& knob, std::u
   return found;
 }
 
+std::size_t ScriptSetting::mostLateSteps(const analysis::LiveStore& store) {
+  constexpr std::size_t kFew = 32, kPerWorker = 8;
+  const bool isKnown = store.run() && store.run()->loader;
+  return kFew + (isKnown ? store.run()->loader->workers * kPerWorker : 0);
+}
+
+bool ScriptSetting::hasSettled(const analysis::LiveStore& store, const SweptKnobs& names) {
+  if (store.steps().records.size() < kFirstSteps) return false;
+  const auto batch = batchKnobOf(store, names.batch);
+  if (!batch) return true;  // find() says so
+  bool isSettled = false;
+  (void)firstSettledRow(store, (*batch)->name, isSettled);
+  return isSettled;
+}
+
 Result<ScriptSetting> ScriptSetting::find(const analysis::LiveStore& store,
                                           const SweptKnobs& names) {
   const auto batch = batchKnobOf(store, names.batch);
   if (!batch) return batch.error();
   ScriptSetting setting;
-  const auto shown = shownBy(store, setting.lengthsVary_);
+  bool isSettled = false;
+  const std::size_t row = firstSettledRow(store, (*batch)->name, isSettled);
+  const auto shown = shownBy(store, row, setting.lengthsVary_);
   if (!shown) return shown.error();
   setting.own_ = *shown;
   auto knob = relate(**batch, shown->batch, "batch");
@@ -161,17 +212,21 @@ std::uint32_t ScriptSetting::largestBatch() const {
   return std::max(own_.batch, std::min(batch_.shownAt(batch_.maximum), kMostBatchSize));
 }
 
-std::vector<SetScriptKnob> ScriptSetting::changesTo(Setting setting,
-                                                    const analysis::LiveStore& store) const {
-  std::vector<SetScriptKnob> changes;
-  const auto change = [&](const Knob& knob, std::uint32_t shown) {
-    const ScriptKnob* now = knobNamed(store, knob.name);
-    const double value = knob.valueOf(shown);
-    if (!now || now->value != value) changes.push_back({knob.name, value});
-  };
-  change(batch_, setting.batch);
-  if (setsLength()) change(length_, setting.length);
-  return changes;
+std::vector<SetScriptKnob> ScriptSetting::valuesAt(Setting setting) const {
+  std::vector<SetScriptKnob> values{{batch_.name, double(batchValue(setting))}};
+  if (setsLength()) values.push_back({length_.name, double(length_.valueOf(setting.length))});
+  return values;
+}
+
+std::string ScriptSetting::howToSet(Setting setting, const QStringList& command) const {
+  std::string text = session::batchArgumentText({.command = command,
+                                                 .knob = batch_.name,
+                                                 .declaredAt = declaredAt_,
+                                                 .from = batchValue(own_),
+                                                 .to = batchValue(setting)});
+  if (setting.batch == own_.batch) text = "nothing to change of the batch: " + text;
+  if (!setsLength() || setting.length == own_.length) return text;
+  return text + ", and " + length_.name + " = " + std::to_string(length_.valueOf(setting.length));
 }
 
 bool ScriptSetting::isAt(const events::StepRecord& step, Setting setting) const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QStringList>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -23,11 +24,14 @@ struct SweptKnobs {
 /// were apart when the sweep began.
 class ScriptSetting {
  public:
-  /// Steps that show a script's sizes before they are believed.
-  static constexpr std::size_t kFirstSteps = 3;
+  /// How many steps may have batches from before a knob was turned, which workers have fetched.
+  [[nodiscard]] static std::size_t mostLateSteps(const analysis::LiveStore& store);
+  /// Whether a script has trained for long enough that find() can tell: some steps since the batch's
+  /// knob was turned last, and as many as workers may have fetched ahead.
+  [[nodiscard]] static bool hasSettled(const analysis::LiveStore& store, const SweptKnobs& names);
 
-  /// Finds the knobs, and reads the sizes of the script's last steps, of which it needs
-  /// kFirstSteps. Fails with kUsage for a knob that the script has not or that is no whole number,
+  /// Finds the knobs, and reads the sizes of the script's last steps. Precondition: hasSettled().
+  /// Fails with kUsage for a knob that the script has not or that is no whole number,
   /// and with kFailed where the sizes are not known, are no multiple or part of the knob's value,
   /// or where there is no knob for the batch size; the message says what to do.
   [[nodiscard]] static Result<ScriptSetting> find(const analysis::LiveStore& store,
@@ -53,9 +57,12 @@ class ScriptSetting {
   /// What to know of the knob before it is turned; may be empty.
   [[nodiscard]] const std::string& warning() const { return warning_; }
 
-  /// What turns the script from what `store` shows of its knobs to `setting`; empty if it has that.
-  [[nodiscard]] std::vector<SetScriptKnob> changesTo(tuning::Setting setting,
-                                                     const analysis::LiveStore& store) const;
+  /// What sets the script's knobs to a setting. A script may yet take a value that it was asked for
+  /// before, so ask for it also where the knob seems to have it.
+  [[nodiscard]] std::vector<SetScriptKnob> valuesAt(tuning::Setting setting) const;
+  /// How the user sets it in the next run, for people: session::batchArgumentText(), and the length
+  /// where a knob sets that.
+  [[nodiscard]] std::string howToSet(tuning::Setting setting, const QStringList& command) const;
   /// Whether a step shows a setting. Lengths count only where a knob sets them.
   [[nodiscard]] bool isAt(const events::StepRecord& step, tuning::Setting setting) const;
 

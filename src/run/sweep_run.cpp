@@ -3,12 +3,14 @@
 #include <QThreadPool>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <span>
 #include <utility>
 
 #include "analysis/account/memory_growth.h"
 #include "core/run_limits.h"
+#include "core/units.h"
 #include "run/note.h"
 #include "tuning/observations.h"
 #include "tuning/request_trace.h"
@@ -27,9 +29,6 @@ constexpr std::uint32_t kWarmUpSteps = 4;
 /// Steps after the last measured one until its device span is given up: a span is read once the
 /// device is idle.
 constexpr std::uint32_t kLateSpans = 3;
-/// Steps after which a script that still shows another size is taken not to turn: so many, and
-/// these for each process that fetches batches ahead.
-constexpr std::uint32_t kLateSteps = 32, kLateStepsPerWorker = 8;
 /// A script's epochs end with a batch of another size: of so many steps for each wanted one the
 /// setting must be shown.
 constexpr std::size_t kMostStepsPerWanted = 4;
@@ -110,7 +109,7 @@ Result<void> SweepRun::start() {
   wantsPause_ = session_->state() == Session::State::kPaused;
   level_ = options_.level.value_or(session_->lastingProbeLevel().value_or(run->probeLevel));
   if (level_ == events::ProbeLevel::None) level_ = events::ProbeLevel::Monitor;
-  if (run->ownScript && store_->steps().records.size() < ScriptSetting::kFirstSteps) {
+  if (run->ownScript && !ScriptSetting::hasSettled(*store_, options_.knobs)) {
     phase_ = Phase::kLearning;
     return {};
   }
@@ -119,7 +118,7 @@ Result<void> SweepRun::start() {
 
 /// Once a script has trained for some steps.
 void SweepRun::learnScript() {
-  if (store_->steps().records.size() < ScriptSetting::kFirstSteps) return;
+  if (!ScriptSetting::hasSettled(*store_, options_.knobs)) return;
   phase_ = Phase::kIdle;
   if (auto begun = beginSettings(*store_->run()); !begun) {
     phase_ = Phase::kLearning;
@@ -143,7 +142,9 @@ Result<void> SweepRun::beginSettings(const RunDescription& run) {
   readRun(run);
   const tuning::SweepOptions& sweep = options_.sweep;
   const std::uint32_t mostBatch = script_ ? script_->largestBatch() : run.maxBatchSize;
-  if (mostBatch > 0 && sweep.largestBatch > mostBatch) {
+  if (script_) {
+    options_.sweep.largestBatch = std::min(sweep.largestBatch, mostBatch);
+  } else if (mostBatch > 0 && sweep.largestBatch > mostBatch) {
     return usageError("the largest batch of the sweep is " + std::to_string(sweep.largestBatch) +
                       ", but this run takes at most " + std::to_string(mostBatch));
   }
@@ -160,7 +161,7 @@ Result<void> SweepRun::beginSettings(const RunDescription& run) {
   }
   std::vector<tuning::Observation> known;
   if (sweep.hasMemory && !script_) known = tuning::observationsOf(*store_);
-  const MemoryLimits limits = store_->hello() ? store_->hello()->limits : MemoryLimits{};
+  const MemoryLimits limits = store_->limits();  // with the fraction that a script has set
   auto planner = tuning::SweepPlanner::make(sweep, limits, std::move(known));
   if (!planner) return planner.error();
   planner_ = std::move(*planner);
@@ -175,7 +176,7 @@ void SweepRun::readRun(const RunDescription& run) {
   tuning::SweepOptions& sweep = options_.sweep;
   sweep.hasMemory = store_->hasMemoryCounters();
   const bool isLimited =
-      sweep.hasMemory && store_->hello() && store_->hello()->limits.recommendedBytes > 0;
+      sweep.hasMemory && store_->limits().recommendedBytes > 0;
   if (sweep.largestBatch == 0) {
     const std::uint32_t most = script_                ? script_->largestBatch()
                                : run.maxBatchSize > 0 ? run.maxBatchSize
@@ -189,7 +190,13 @@ void SweepRun::readRun(const RunDescription& run) {
   if (script_) {
     sweep.batchMultiple = script_->batchMultiple();
     sweep.smallestBatch = std::max(sweep.smallestBatch, script_->smallestBatch());
-    sweep.start = original_;
+    // Its own is known to fit, unless it is out of the bounds.
+    const std::uint32_t batch = std::clamp(original_.batch, sweep.smallestBatch,
+                                           std::max(sweep.smallestBatch, sweep.largestBatch));
+    const bool isOfLengths = std::find(sweep.lengths.begin(), sweep.lengths.end(),
+                                       original_.length) != sweep.lengths.end();
+    sweep.start = Setting{batch / sweep.batchMultiple * sweep.batchMultiple,
+                          isOfLengths ? original_.length : sweep.lengths.front()};
   }
   if (!sweep.start) {
     // What trains already fits, unless it is out of the bounds.
@@ -316,6 +323,7 @@ void SweepRun::begin() {
   phase_ = Phase::kMeasuring;
   firstStep_ = 0;
   isDelivered_ = false;
+  measuringSinceNs_ = store_->completeUpToNs();
   markersBefore_ = store_->markers().size();
   const auto& records = store_->steps().records;
   const Setting setting = next_->setting;
@@ -343,10 +351,12 @@ void SweepRun::measure(Setting setting, bool emptiesCache) {
 
 /// The same for a script, whose next steps may still have the setting from before.
 void SweepRun::turn(Setting setting, bool emptiesCache) {
-  for (const SetScriptKnob& each : script_->changesTo(setting, *store_)) session_->request(each);
+  for (const SetScriptKnob& each : script_->valuesAt(setting)) session_->request(each);
   session_->request(SetProbeLevel{level_, 0});
   if (hasMemory() && emptiesCache) session_->request(EmptyCache{});
-  askedAt_ = store_->steps().records.empty() ? 0 : store_->steps().records.back().step();
+  const auto& records = store_->steps().records;
+  askedAt_ = records.empty() ? 0 : records.back().step();
+  shownBefore_ = records.empty() ? 0 : records.back().batch_size();
 }
 
 /// Waits for a step of a script that shows the setting. What the steps before it have left in the
@@ -363,11 +373,17 @@ void SweepRun::awaitDelivery() {
         SetProbeLevel{hasMemory() ? events::ProbeLevel::Ops : level_, kWarmUpSteps + 1});
     return;
   }
-  const std::uint32_t workers = store_->run()->loader ? store_->run()->loader->workers : 0;
+  const std::uint32_t shown = records.back().batch_size();
+  const std::uint32_t wanted = next_->setting.batch;
+  if (shown > std::max(shownBefore_, wanted)) {
+    return stop("the script's steps have a batch of " + std::to_string(shown) + " where its knob " +
+                script_->batchKnob() + " is " + std::to_string(script_->batchValue(next_->setting)) +
+                ", and " + std::to_string(wanted) +
+                " was expected: the batch does not grow in proportion to the knob");
+  }
   const std::uint32_t late = records.back().step() - askedAt_;
-  if (late < kLateSteps + workers * kLateStepsPerWorker) return;
-  stop("the script's steps still have a batch of " + std::to_string(records.back().batch_size()) +
-       ", " + std::to_string(late) + " steps after its knob " + script_->batchKnob() +
+  if (late < ScriptSetting::mostLateSteps(*store_)) return;
+  stop("the script's steps still have a batch of " + std::to_string(shown) + ", " + std::to_string(late) + " steps after its knob " + script_->batchKnob() +
        " was set to " + std::to_string(script_->batchValue(next_->setting)) +
        ": a knob is to be read where each batch is made");
 }
@@ -505,8 +521,28 @@ bool SweepRun::ranOutOfMemory() const {
   return false;
 }
 
+double SweepRun::mostSecondsWithoutStep() const {
+  constexpr double kMuch = 2, kUsual = 60;
+  const double most = options_.sweep.longestSettingS;
+  return kMuch * (most > 0 ? most : kUsual);
+}
+
+/// Whether a script that is being measured trains no more: it may skip batches, or do something
+/// else after its training.
+bool SweepRun::standsStillAtStep() const {
+  const auto& records = store_->steps().records;
+  if (!script_ || phase_ != Phase::kMeasuring || records.empty()) return false;
+  const std::int64_t endNs = records.back().begin_ns() + records.back().duration_ns();
+  const std::int64_t since = std::max(endNs, measuringSinceNs_);
+  return static_cast<double>(store_->completeUpToNs() - since) > mostSecondsWithoutStep() * 1e9;
+}
+
 void SweepRun::onReceived() {
   if (phase_ == Phase::kLearning) return learnScript();
+  if (standsStillAtStep()) {
+    return stop("the script has trained no step for " +
+                formatDecimals(mostSecondsWithoutStep(), 0) + " s");
+  }
   if (phase_ == Phase::kPlanning) return proceed();
   if (phase_ == Phase::kMeasuring && script_ && !isDelivered_) return awaitDelivery();
   if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
@@ -624,6 +660,10 @@ void SweepRun::onEnded(const RunEnd& end) {
     stopReason_ = "the run ran out of memory at " + tuning::settingText(next_->setting);
     return conclude(true);
   }
+  if (script_ && end.reason == RunEnd::Reason::kFinished) {
+    return stop("the program has finished its training; let it train for longer, or measure fewer "
+                "settings");
+  }
   const std::string where = phase_ == Phase::kMeasuring
                                 ? " while " + tuning::settingText(next_->setting) + " was measured"
                                 : "";
@@ -639,6 +679,7 @@ void SweepRun::finish() {
     result_.reason += "; " + script_->batchKnob() + " is " +
                       std::to_string(script_->batchValue(*result_.best)) + " there";
   }
+  if (script_ && !script_->setsLength()) noteLengths();
   if (!stopReason_.empty()) {
     result_.complete = false;
     result_.reason += "; " + stopReason_;
@@ -660,6 +701,19 @@ void SweepRun::finish() {
   }
   emit changed();
   emit finished();
+}
+
+/// Says how far the memory of batches of different lengths is known.
+void SweepRun::noteLengths() {
+  std::uint32_t shortest = std::numeric_limits<std::uint32_t>::max(), longest = 0;
+  for (const events::StepRecord& step : store_->steps().records) {
+    if (step.sequence_length() == 0) continue;
+    shortest = std::min(shortest, step.sequence_length());
+    longest = std::max(longest, step.sequence_length());
+  }
+  if (longest == 0 || shortest == longest) return;
+  result_.reason += "; its batches have different lengths, and the longest that was seen has " +
+                    std::to_string(longest) + " tokens: a longer one takes more memory";
 }
 
 void SweepRun::addNote(std::int64_t timeNs, std::uint32_t step, const std::string& text) {

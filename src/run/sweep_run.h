@@ -105,6 +105,9 @@ class SweepRun final : public QObject {
   [[nodiscard]] Result<void> beginSettings(const RunDescription& run);
   void readRun(const RunDescription& run);
   void learnScript();
+  void noteLengths();
+  [[nodiscard]] double mostSecondsWithoutStep() const;
+  [[nodiscard]] bool standsStillAtStep() const;
   void awaitDelivery();
   void pause();
   void plan(std::optional<tuning::SweptSetting> measured, std::optional<tuning::StepTrace> trace);
@@ -162,6 +165,8 @@ class SweepRun final : public QObject {
   std::optional<ScriptSetting> script_;
   std::uint32_t askedAt_ = 0;  ///< of a script: its last step when it was asked for the setting
   bool isDelivered_ = false;   ///< of a script: a step has shown the setting
+  std::uint32_t shownBefore_ = 0;      ///< of a script: the batch of that last step
+  std::int64_t measuringSinceNs_ = 0;  ///< the current setting
   std::size_t noted_ = 0;      ///< how many settings of result_ have a note
   tuning::Sweep result_;
   std::string stopReason_;

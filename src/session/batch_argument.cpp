@@ -10,9 +10,10 @@ namespace {
 
 /// "--batch-size", "-b", "per_device_train_batch_size", "train.batch_size" of Hydra.
 bool isOfBatch(const QString& name) {
-  static const QRegularExpression words(QStringLiteral("(batch|^-b$|^-{0,2}bs$|^-bsz?$)"),
-                                        QRegularExpression::CaseInsensitiveOption);
-  static const QRegularExpression others(QStringLiteral("eval|valid|test|num|accum|steps"),
+  static const QRegularExpression words(
+      QStringLiteral("batch[-_]?size$|^-b$|^-{0,2}bsz?$|^-{0,2}batch$"),
+      QRegularExpression::CaseInsensitiveOption);
+  static const QRegularExpression others(QStringLiteral("eval|val|test"),
                                          QRegularExpression::CaseInsensitiveOption);
   return words.match(name).hasMatch() && !others.match(name).hasMatch();
 }

@@ -66,6 +66,11 @@ QString text(const SetScriptKnob& change) {
   return QStringLiteral("%1 = %2").arg(QString::fromStdString(change.name)).arg(change.value);
 }
 
+QString text(const TryWaits& tries) {
+  if (tries.callSites.empty()) return QStringLiteral("Tried");
+  return tries.leavesOut ? QStringLiteral("Leave out waits") : QStringLiteral("Wait as ever");
+}
+
 }  // namespace
 
 QString commandText(const CommandAction& command) {

@@ -423,8 +423,10 @@ std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
     return stepTo(*best, "on the way to batch " + std::to_string(bestTarget) +
                              ", as far as the settings so far reach");
   }
-  return stepTo(*best, isLimited() ? "the largest that is certain to stay under the limit"
-                                   : "the largest of the bounds");
+  const bool isOfBounds = best->batch + options_.batchMultiple > options_.largestBatch;
+  return stepTo(*best, isLimited() && !isOfBounds
+                           ? "the largest that is certain to stay under the limit"
+                           : "the largest of the bounds");
 }
 
 /// A heap of 1 GiB may be due at any larger setting as long as the requests of only one are known:

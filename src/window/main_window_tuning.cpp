@@ -28,8 +28,11 @@ void MainWindow::connectTuning() {
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
   connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
   connect(sweep_, &SweepControl::scriptSweepRequested, this, [this] {
-    askToSweepScript(this, session::programText(run_.script()->command), run_.live(),
-                     [this] { sweep_->sweepScript(); });
+    QDialog* dialog =
+        askToSweepScript(this, session::programText(run_.script()->command), run_.live(),
+                         [this] { sweep_->sweepScript(); });
+    // What it says of a run that goes on would not be true after its end.
+    connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
   });
   connect(sweep_, &SweepControl::problem, notices_, &RunNotices::showProblem);
   connect(sweep_, &SweepControl::sweepingChanged, this, [this] {

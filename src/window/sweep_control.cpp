@@ -83,6 +83,7 @@ void SweepControl::start() {
   options.sweep.longestSettingS = run::kLongestSettingS;
   if (auto started = run_->startSweep(std::move(options)); !started) {
     emit problem(tr("No sweep: %1").arg(text(started.error().message)));
+    stopsScript_ = false;
     putBackSetting();
   }
 }

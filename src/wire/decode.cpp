@@ -225,6 +225,14 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = SetScriptKnob{text(k->name()), k->value()};
       break;
     }
+    case fb::Action::TryWaits: {
+      const fb::TryWaits* k = t.action_as_TryWaits();
+      if (k == nullptr) return malformed("a command without its action");
+      TryWaits tries{{}, k->leaves_out()};
+      if (k->call_sites()) tries.callSites.assign(k->call_sites()->begin(), k->call_sites()->end());
+      m.action = std::move(tries);
+      break;
+    }
     default:
       return malformed("a command of an unknown kind");
   }

@@ -153,6 +153,37 @@ std::string_view findingSource(FindingKind kind) {
   return factsOf(kind).source;
 }
 
+std::string whyNotTried(const LiveStore& store, const Finding& finding) {
+  using events::SyncKind;
+  if (finding.kind != FindingKind::SyncPoint && finding.kind != FindingKind::ChattyLogging) {
+    return "only waits for values can be left out";
+  }
+  if (!store.ownScript()) return "only waits of a script can be left out";
+  if (finding.line.empty()) return "the line that waits is not known";
+  if (finding.callSites.size() > kMostTriedSites) return "it is about too many places";
+  for (const CallSiteId site : finding.callSites) {
+    // GradScaler.step() skips the optimizer where the gradients are not finite.
+    const CallSiteParts parts = store.callSiteParts(site);
+    for (const char* sign : {"scaler", "grad_scaler", "accelerate/optimizer.py"}) {
+      if (parts.text.find(sign) == std::string::npos &&
+          parts.library.find(sign) == std::string::npos) {
+        continue;
+      }
+      return "the value decides whether the optimizer steps";
+    }
+  }
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    const bool isOfIt = std::find(finding.callSites.begin(), finding.callSites.end(),
+                                  each.call_site()) != finding.callSites.end();
+    const bool isRead = each.kind() == SyncKind::ScalarRead ||
+                        each.kind() == SyncKind::CopyToHost || each.kind() == SyncKind::Synchronize;
+    if (isOfIt && !isRead) {
+      return "the op that waits there needs the value: " + store.name(each.op());
+    }
+  }
+  return {};
+}
+
 std::string costText(double ms) {
   return formatMs(ms) + " a step";
 }
@@ -381,6 +412,24 @@ constexpr std::array<Rule, 25> kRules = {&findNonFiniteLoss,
                                          &findRepeatedWeights,
                                          &findRepeatedBackward};
 
+/// What was measured takes the place of what was estimated, which is told beside it.
+void useTries(const CheckedSteps& steps, Findings& findings) {
+  if (steps.ofRange) return;
+  for (TriedFix& fix : triedFixesOf(steps.store)) {
+    for (Finding& each : findings.found) {
+      if (each.line != fix.line || !whyNotTried(steps.store, each).empty()) continue;
+      each.evidence += "; " + triedText(fix);
+      if (!each.gain.empty()) each.evidence += "; the estimate was " + each.gain;
+      each.gainMs = Gain{std::max(fix.gain.low, 0.0), std::max(fix.gain.estimate, 0.0),
+                         std::max(fix.gain.high, 0.0)};
+      each.gain = measuredGainText(fix.gain);
+      each.withinNoise = fix.gain.low <= 0;
+      if (steps.medianMs > 0) each.weight = std::min(each.gainMs->estimate / steps.medianMs, 1.0);
+      each.tried = fix;
+    }
+  }
+}
+
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;
 
@@ -550,6 +599,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   findings.verdict = verdictOn(steps());
   co_await NextTurn{};
   co_await gains.settle(findings);
+  useTries(steps(), findings);
   dropRareReads(meanMs, findings.found);
   addGainOfAll(gains, findings);
   addCostOfWaits(medianMs, findings);

@@ -10,6 +10,7 @@
 #include "analysis/findings/verdict.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
+#include "analysis/tried_fix.h"
 #include "core/turns.h"
 
 namespace highwater::analysis {
@@ -81,6 +82,7 @@ struct Finding {
   /// measured; of an estimated wait only `low` and `estimate` are. Empty where it is unknown.
   std::optional<Gain> gainMs;
   std::string gain;      ///< the same in words: gainText(); empty where it is unknown
+  std::optional<TriedFix> tried;  ///< what the fix gained where it was tried; then gainMs is that
   bool assumed = false;  ///< half of the time is assumed, not measured: it weighs half of its gain
   bool vague = false;    ///< no line or event of its own: what is measured comes before it
   bool withinNoise = false;         ///< step times vary by chance by more than the gain
@@ -92,6 +94,7 @@ struct Finding {
   std::vector<std::string> ops;  ///< most expensive first
   std::string where;             ///< phase, module and call site of the most expensive one
   std::string line;              ///< the line of code to change: "train.py:41"; may be unknown
+  std::vector<CallSiteId> callSites;  ///< of waits and fallbacks: all that the finding counts
   /// The longest of the events that the finding counts, as an index of LiveStore::fallbacks() for a
   /// fallback, else of LiveStore::syncPoints(). Empty if the finding is not about events.
   std::optional<std::uint32_t> longest;
@@ -235,6 +238,10 @@ inline constexpr std::int64_t kLeastRegionNs = 100'000'000;
 /// The number of steps over which growing memory is extrapolated for the weight of a finding: an
 /// hour at four steps a second. What grows without end stops a training, which other losses do not.
 inline constexpr double kGrowthHorizonSteps = 14'400;
+
+/// Why a script cannot be tried without the waits of a finding (TryWaits), for people; empty: it
+/// can.
+[[nodiscard]] std::string whyNotTried(const LiveStore& store, const Finding& finding);
 
 /// Writes a gain as text: "about 7.02 ms a step (6.40 to 7.50)"; only the bounds if it may be
 /// nothing: "0 to 1.02 ms a step".

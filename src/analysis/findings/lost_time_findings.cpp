@@ -231,6 +231,10 @@ struct LostTime {
     finding.where = worst.text;
     const CallSiteParts site = store.callSiteParts(worst.site);
     finding.line = site.line;
+    std::set<CallSiteId> sites;
+    for (const auto& [place, ns] : nsByPlace) sites.insert(std::get<3>(place));
+    sites.erase(kNoId);
+    finding.callSites.assign(sites.begin(), sites.end());
     const std::string ofLibrary = libraryAdvice(site, finding.ops.front());
     finding.advice = ofLibrary.empty() ? advice : ofLibrary;
     if (!site.line.empty()) finding.advice = "at " + lineText(site) + ": " + finding.advice;

@@ -4,10 +4,12 @@
 
 #include <array>
 
+#include "probe/observer/kept_values.h"
 #include "probe/observer/loss_reads.h"
 #include "probe/observer/op_stack.h"
 #include "probe/observer/op_tensors.h"
 #include "probe/observer/thread_op_stack.h"
+#include "probe/observer/tried_waits.h"
 
 namespace highwater::probe {
 namespace {
@@ -41,17 +43,28 @@ void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, c10::Stack
 at::Tensor& observeCopy(c10::DispatchKeySet keys, at::Tensor& self, const at::Tensor& source,
                         bool nonBlocking) {
   static const CopyOp op = copyOp();
+  const bool isTried =
+      triesWaits && !nonBlocking && self.is_cpu() && isOnDevice(source) && kernelsObserve;
+  if (isTried && copyKept(self, source)) [[unlikely]]
+    return self;
   std::array<c10::IValue, 3> inputs;
   const OpenOp open((isOnDevice(self) || isOnDevice(source)) &&
                     beginOp(op, false, __builtin_return_address(0), [&] {
                       inputs = {self, source, nonBlocking};
                       return c10::ArrayRef<c10::IValue>(inputs);
                     }));
-  return op.redispatch(keysAfter(kWatchKey, keys), self, source, nonBlocking);
+  op.redispatch(keysAfter(kWatchKey, keys), self, source, nonBlocking);
+  if (isTried) [[unlikely]]
+    keepCopy(self, source);
+  return self;
 }
 
 at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
   static const ScalarReadOp op = scalarReadOp();
+  const bool isTried = triesWaits && isOnDevice(self) && kernelsObserve;
+  if (isTried) [[unlikely]] {
+    if (const auto kept = keptScalar(self)) return *kept;
+  }
   c10::IValue input;
   const OpenOp open(isOnDevice(self) && beginOp(op, false, __builtin_return_address(0), [&] {
                       input = self;
@@ -59,6 +72,8 @@ at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
                     }));
   const at::Scalar value = op.redispatch(keysAfter(kWatchKey, keys), self);
   if (isOnDevice(self)) noteScalarRead(self, value);
+  if (isTried) [[unlikely]]
+    keepScalar(self, value);
   return value;
 }
 

@@ -110,6 +110,10 @@ void synchronizeDevice(Recorder& recorder) {
   });
 }
 
+void waitForDevice() {
+  at::detail::getMPSHooks().deviceSynchronize();
+}
+
 void emptyDeviceCache() {
   at::detail::getMPSHooks().emptyCache();
 }

@@ -30,6 +30,8 @@ namespace highwater::probe {
 /// sync point of kind Synchronize. Throws std::exception where PyTorch does. Precondition:
 /// mpsAvailable().
 void synchronizeDevice(Recorder& recorder);
+/// The same for a wait of Highwater's own, which is not recorded.
+void waitForDevice();
 /// Releases the cached blocks of PyTorch's MPS allocator to the system. Throws std::exception where
 /// PyTorch does. Precondition: mpsAvailable().
 void emptyDeviceCache();

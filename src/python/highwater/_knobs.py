@@ -13,6 +13,7 @@ from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 
 _MOST_PROBLEMS = 10
 _MOST_LETTERS = 200
+_MOST_BATCH = 4096  # kMostBatchSize of core/run_limits.h
 _TYPES = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -30,7 +31,8 @@ class Knobs:
         self._problems = 0
         self._asked: dict[str, object] = {}
         self._live: dict[str, object] = {}
-        self._samplers: weakref.WeakSet = weakref.WeakSet()
+        self._samplers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # with the size that the script gave each
+        self._loader_batch = 0  # of the first of these
         self._evaluating: weakref.WeakSet = weakref.WeakSet()
 
     def value(self, name, value, bounds):
@@ -70,10 +72,14 @@ class Knobs:
             if sampler not in self._samplers:
                 self._remember(self._evaluating, sampler)
         elif sampler not in self._samplers and is_stock_sampler(self._training.torch, sampler):
-            self._remember(self._samplers, sampler)
+            try:
+                self._samplers[sampler] = sampler.batch_size
+            except TypeError:  # a class with __slots__ has no weak references
+                pass
+            self._loader_batch = self._loader_batch or sampler.batch_size
             self._evaluating.discard(sampler)
             if LOADER_BATCH in self._live:
-                sampler.batch_size = self._live[LOADER_BATCH]
+                self._scale(sampler, sampler.batch_size)
             self._declare_loader_batch(sampler)
 
     def _declare_loader_batch(self, sampler) -> None:
@@ -85,9 +91,13 @@ class Knobs:
 
     def _set_loader_batch(self, value) -> None:
         self._live[LOADER_BATCH] = value
-        for sampler in self._samplers:
-            sampler.batch_size = value
+        for sampler, own in self._samplers.items():
+            self._scale(sampler, own)
         self._turned(LOADER_BATCH, value)
+
+    def _scale(self, sampler, own) -> None:
+        """Loaders of other sizes, as of labelled and unlabelled samples, keep their proportion."""
+        sampler.batch_size = max(1, round(own * self._live[LOADER_BATCH] / self._loader_batch))
 
     def offer_learning_rate(self) -> None:
         """An optimizer is about to step for the first time."""
@@ -143,12 +153,12 @@ class Knobs:
 
 
 def _most(sampler) -> int:
-    """The largest batch to offer: all samples, or 64 of today's batches."""
+    """The largest batch to offer: all samples, but no more than a training may ever want."""
     try:
         samples = len(sampler.sampler)
     except (TypeError, NotImplementedError):  # an endless one
-        samples = 64 * sampler.batch_size
-    return max(sampler.batch_size, min(samples, 64 * sampler.batch_size))
+        samples = _MOST_BATCH
+    return max(sampler.batch_size, min(samples, max(_MOST_BATCH, 64 * sampler.batch_size)))
 
 
 def is_stock_sampler(torch, sampler) -> bool:

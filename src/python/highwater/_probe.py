@@ -125,6 +125,9 @@ class Probe:
     def empty_cache(self) -> None:
         """Empties the cache of the device's allocator. The script has not asked for it, so it is none of its waits."""
 
+    def try_waits(self, call_sites: list[int], leaves_out: bool) -> None:
+        """Waits for the device once; then its waits at these places are left out, or are as ever. None: all are."""
+
 
 class NativeProbe(Probe):
     """The native part, as a library that exports a function hw_NAME for each method.
@@ -176,6 +179,10 @@ class NativeProbe(Probe):
 
     def empty_cache(self):
         self._starting.hw_empty_cache()
+
+    def try_waits(self, call_sites, leaves_out):
+        sites = (ctypes.c_uint32 * len(call_sites))(*call_sites)
+        self._starting.hw_try_waits(sites, ctypes.c_uint64(len(call_sites)), ctypes.c_bool(leaves_out))
 
     def _bind(self, name, *arguments, result=None):
         function = getattr(self._library, f"hw_{name}")

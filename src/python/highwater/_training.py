@@ -727,6 +727,8 @@ class Training(StepListener):
                 self.probe.empty_cache()
             elif name == "level":
                 self.probe.set_level(value)
+            elif name == "try_waits":
+                self.probe.try_waits(*value)
             elif name == "set_knob":
                 self.knobs.turn(*value)
             elif name == "tell":

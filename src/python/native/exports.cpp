@@ -20,8 +20,10 @@
 
 #include "core/names.h"
 #include "core/units.h"
+#include "probe/observer/kept_values.h"
 #include "probe/observer/loss_reads.h"
 #include "probe/observer/module_scope.h"
+#include "probe/observer/tried_waits.h"
 #include "probe/observer/watched_thread.h"
 #include "probe/readings/mps_device.h"
 #include "python/native/interpreter.h"
@@ -189,6 +191,14 @@ std::string jsonOf(const ScriptControl::Order& order) {
       return R"(["level", ")" + std::string(probeLevelKey(order.level)) + R"("])";
     case Kind::kTell:
       return R"(["tell", ")" + jsonText(order.text) + R"("])";
+    case Kind::kTry: {
+      std::string sites;
+      for (const CallSiteId each : order.tries.callSites) {
+        sites += (sites.empty() ? "" : ", ") + std::to_string(each);
+      }
+      return R"(["try_waits", [[)" + sites + "], " + (order.tries.leavesOut ? "true" : "false") +
+             "]]";
+    }
     case Kind::kKnob:
       return R"(["set_knob", [)" + std::to_string(order.knob) + ", " + jsonNumber(order.value) +
              "]]";
@@ -393,6 +403,15 @@ void hw_set_level(const char* level) {
 void hw_empty_cache() {
   withProbe(running, [](ScriptProbe& probe) {
     if (probe.isOnMps()) probe::emptyDeviceCache();
+  });
+}
+
+void hw_try_waits(const std::uint32_t* call_sites, std::uint64_t count, bool leaves_out) {
+  withProbe(ofTrainingThread(), [=](ScriptProbe& probe) {
+    if (probe.isOnMps()) probe::waitForDevice();
+    probe::tryWaits(probe.recorder().callSites(), {call_sites, call_sites + count}, leaves_out);
+    if (count == 0) probe::forgetKeptValues();
+    probe.mark(count == 0 ? kTriedEnough : leaves_out ? kTriesWithout : kTriesWith);
   });
 }
 

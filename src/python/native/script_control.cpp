@@ -25,6 +25,8 @@ CommandResult ScriptControl::obey(const Command& command) {
     result.message = "a script has only the knobs that it offers";
   } else if (const auto* level = std::get_if<SetProbeLevel>(&command.action)) {
     result.message = carryOut(*level);
+  } else if (const auto* tries = std::get_if<TryWaits>(&command.action)) {
+    result.message = carryOut(*tries);
   } else if (std::holds_alternative<PauseTraining>(command.action)) {
     order(Order::Kind::kPause);
   } else if (std::holds_alternative<ResumeTraining>(command.action)) {
@@ -62,6 +64,15 @@ std::string ScriptControl::carryOut(const SetProbeLevel& change) {
   return {};
 }
 
+std::string ScriptControl::carryOut(const TryWaits& tries) {
+  if (tries.callSites.size() > kMostTriedSites) {
+    return "at most " + std::to_string(kMostTriedSites) + " places can be tried at once";
+  }
+  tries_ = !tries.callSites.empty();
+  orders_.push_back({.kind = Order::Kind::kTry, .tries = tries});
+  return {};
+}
+
 bool ScriptControl::waitForWelcome(std::chrono::milliseconds limit) {
   std::unique_lock lock(mutex_);
   changed_.wait_for(lock, limit, [this] { return welcomed_ || gone_; });
@@ -71,8 +82,12 @@ bool ScriptControl::waitForWelcome(std::chrono::milliseconds limit) {
 void ScriptControl::hostGone(std::string why) {
   const std::lock_guard lock(mutex_);
   if (gone_.exchange(true)) return;
-  orders_.clear();
+  // What it was asked to stop, or to set again as it was, it still does.
+  std::erase_if(orders_, [](const Order& each) {
+    return each.kind != Order::Kind::kKnob && each.kind != Order::Kind::kStop;
+  });
   order(Order::Kind::kResume);
+  if (std::exchange(tries_, false)) order(Order::Kind::kTry);
   if (!why.empty()) orders_.push_back({.kind = Order::Kind::kTell, .text = std::move(why)});
   changed_.notify_all();
 }

@@ -36,12 +36,22 @@ class ScriptControl final : public process::CommandTarget {
 
   /// What the script has to do.
   struct Order {
-    enum class Kind : std::uint8_t { kPause, kResume, kStop, kEmptyCache, kLevel, kKnob, kTell };
+    enum class Kind : std::uint8_t {
+      kPause,
+      kResume,
+      kStop,
+      kEmptyCache,
+      kLevel,
+      kKnob,
+      kTell,
+      kTry
+    };
     Kind kind = Kind::kStop;
     events::ProbeLevel level = events::ProbeLevel::None;  ///< of kLevel
     std::size_t knob = 0;                                 ///< of kKnob: which one
     double value = 0;                                     ///< of kKnob: what to set it to
     std::string text{};                                   ///< of kTell: print it for the user
+    TryWaits tries{};                                     ///< of kTry
   };
   /// Returns the orders since the last call, oldest first.
   [[nodiscard]] std::vector<Order> take();
@@ -53,12 +63,14 @@ class ScriptControl final : public process::CommandTarget {
   }
   [[nodiscard]] std::string carryOut(const SetScriptKnob& change);
   [[nodiscard]] std::string carryOut(const SetProbeLevel& change);
+  [[nodiscard]] std::string carryOut(const TryWaits& tries);
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool welcomed_ = false;
   std::atomic<bool> gone_{false};
   std::uint32_t step_ = 0;
+  bool tries_ = false;  ///< waits may be left out
   events::ProbeLevel level_ = events::ProbeLevel::Monitor;
   std::uint32_t levelBackAt_ = 0;  ///< the step from which level_ applies again; 0: it applies
   std::vector<ScriptKnob> knobs_;

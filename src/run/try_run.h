@@ -1,0 +1,86 @@
+#pragma once
+
+#include <QObject>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/findings/findings.h"
+#include "analysis/live_store.h"
+#include "analysis/tried_fix.h"
+#include "core/command_answer.h"
+#include "core/ids.h"
+#include "core/result.h"
+#include "session/session.h"
+
+namespace highwater::run {
+
+/// How long a try is.
+struct TryRunOptions {
+  /// Of four blocks, A B B A: as it is, without the waits, without them, as it is.
+  std::size_t rounds = 3;
+  /// Each block has so many steps at least, and takes so long.
+  std::uint32_t leastSteps = 10;
+  double leastSeconds = 0.4;
+};
+
+/// Measures in a live script what a finding about waits would gain: leaves out the waits in some
+/// blocks of steps and not in others, in turns. Values that the script reads there lag meanwhile;
+/// what it trains does not change where it only prints them. Afterwards everything is as before,
+/// and the recording has what was measured (analysis::triedFixesOf()). Use it on the session's
+/// thread.
+class TryRun final : public QObject {
+  Q_OBJECT
+
+ public:
+  /// `session` and `store`, its sink, are not owned and must outlive this object.
+  TryRun(session::Session* session, const analysis::LiveStore* store, TryRunOptions options = {},
+         QObject* parent = nullptr);
+
+  /// Begins. Call it once. Fails with kFailed where the script does not train or whyNotTried() has
+  /// a reason; then finished() does not follow.
+  [[nodiscard]] Result<void> start(const analysis::Finding& finding);
+  /// Ends the try, at the end of the script's step. Blocks so far stay in the recording.
+  void interrupt();
+
+  [[nodiscard]] bool isRunning() const { return phase_ == Phase::kMeasuring; }
+  /// The line of the finding.
+  [[nodiscard]] const std::string& line() const { return line_; }
+  /// The share of the blocks that were measured, 0 to 1.
+  [[nodiscard]] double progress() const;
+  /// What was measured; std::nullopt while it runs, and where too few blocks were.
+  [[nodiscard]] const std::optional<analysis::TriedFix>& result() const { return result_; }
+  /// Why there is no result; empty if there is, and while it runs.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ signals:
+  /// Another block was measured.
+  void changed();
+  /// The try is over: see result().
+  void finished();
+
+ private:
+  enum class Phase : std::uint8_t { kIdle, kMeasuring, kFinished };
+
+  void request(std::size_t block);
+  void onReceived();
+  void onAnswer(const CommandAnswer& answer);
+  void onEnded();
+  void finish(std::string problem);
+  [[nodiscard]] bool isBlockLongEnough(const events::Marker& begin) const;
+
+  session::Session* session_;
+  const analysis::LiveStore* store_;
+  TryRunOptions options_;
+  Phase phase_ = Phase::kIdle;
+  std::string line_, problem_;
+  std::vector<CallSiteId> callSites_;
+  std::size_t markersRead_ = 0;
+  std::size_t begun_ = 0;  ///< blocks that the script has begun
+  std::size_t asked_ = 0;  ///< blocks that it was asked for; one more: to end the try
+  std::optional<events::Marker> current_;  ///< that began the current block
+  std::optional<analysis::TriedFix> result_;
+};
+
+}  // namespace highwater::run
