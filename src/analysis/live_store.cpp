@@ -165,6 +165,7 @@ void LiveStore::addScriptKnob(const ScriptKnob& knob) {
 void LiveStore::addNote(const Note& note) {
   markers_.emplace_back(note.timeNs, 0., 0., note.step, definitions_.addOwnText(note.text),
                         events::MarkerKind::Note);
+  noteTry(markers_.back());
 }
 
 std::uint32_t LiveStore::stepAt(std::int64_t timeNs) const {
@@ -472,8 +473,24 @@ std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {
   return static_cast<std::size_t>(found - records.begin());
 }
 
+bool LiveStore::isTried(std::uint32_t step) const {
+  return std::any_of(tried_.begin(), tried_.end(), [step](const auto& each) {
+    return each.first <= step && step <= each.second;
+  });
+}
+
+void LiveStore::noteTry(const events::Marker& marker) {
+  constexpr std::uint32_t kOpen = std::numeric_limits<std::uint32_t>::max();
+  const std::string text = name(marker.text());
+  const bool isOpen = !tried_.empty() && tried_.back().second == kOpen;
+  if (isOpen && text == kTriedEnough) tried_.back().second = marker.step();
+  const bool begins = text == kTriesWith || text == kTriesWithout;
+  if (begins && !isOpen) tried_.emplace_back(marker.step() + 1, kOpen);
+}
+
 void LiveStore::addMarker(const events::Marker& marker) {
   markers_.push_back(marker);
+  if (marker.kind() == events::MarkerKind::Note) noteTry(marker);
   setKnob(knobs_, marker);
   switch (marker.kind()) {
     case events::MarkerKind::Paused:

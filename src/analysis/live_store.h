@@ -248,6 +248,13 @@ class LiveStore final : public MessageSink {
     return definitions_.markerText(marker);
   }
 
+  /// Whether a step was one of a try, which may have left out its waits (TryWaits): as the host
+  /// does not wait for the device then, what it took is in other steps.
+  [[nodiscard]] bool isTried(std::uint32_t step) const;
+  /// The first and the last step of each try; of one that goes on the last is the largest number.
+  [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& tried() const {
+    return tried_;
+  }
   /// The settings (batch size, sequence length, loss interval) of the next step, as far as the
   /// stream has reported them.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
@@ -339,6 +346,7 @@ class LiveStore final : public MessageSink {
   void limitOps();
   /// The OpLook bits of an op that waits or falls back, 0 for any other.
   [[nodiscard]] std::uint8_t lostTimeLook(const events::OpSpan& op) const;
+  void noteTry(const events::Marker& marker);
   void addScriptKnob(const ScriptKnob& knob);
   void addNote(const Note& note);
   void addHeartbeat(const events::Heartbeat& heartbeat);
@@ -404,6 +412,7 @@ class LiveStore final : public MessageSink {
   std::optional<std::size_t> lastEnd_;  ///< the newest row with a deviceEndNs
   OpenSpanTracker openSpans_;
   Knobs knobs_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> tried_;
   std::vector<ScriptKnob> scriptKnobs_;
   std::vector<ScriptKnobChange> scriptKnobChanges_;
   std::uint32_t runningStep_ = 0;

@@ -354,6 +354,12 @@ void addSystem(const LiveStore& store, const TimeRange& range, SystemSummary& su
   }
 }
 
+/// Counts the duration of a step that is like the run's others.
+template <typename Durations>
+void addDuration(const LiveStore& store, const events::StepRecord& step, Durations& durationsNs) {
+  if (!store.isTried(step.step())) durationsNs.add(step.duration_ns());
+}
+
 template <typename Durations>
 RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
                           Durations& durationsNs) const {
@@ -377,12 +383,14 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   if (ratedNs > 0) {
     done.tokensPerS = static_cast<double>(rated) / (static_cast<double>(ratedNs) / kNsPerS);
   }
-  if (done.steps > 0) {
+  if (durationsNs.size() > 0) {
     done.stepMsP50 = toMs(durationsNs.percentile(50));
     done.stepMsP95 = toMs(durationsNs.percentile(95));
+    done.histogram = histogramOf(durationsNs);
+  }
+  if (done.steps > 0) {
     done.stepMsMean =
         toMs(ratedNs) / static_cast<double>(done.steps - (done.rateLeavesOutFirst ? 1 : 0));
-    done.histogram = histogramOf(durationsNs);
   }
   done.syncPoints = sorted(store, sums.syncPoints);
   done.fallbacks = sorted(store, sums.fallbacks);
@@ -459,7 +467,7 @@ RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
   forEachBeginningIn(store.steps().lane, whole, [&](const Span& span) {
     if (span.endNs > whole.endNs) return;
     counts.add(store, store.steps().records[span.payload]);
-    durationsNs.add(span.endNs - span.beginNs);
+    addDuration(store, store.steps().records[span.payload], durationsNs);
   });
   forEachBeginningIn(store.phaseLane(), whole,
                      [&](const Span& span) { counts.add(store, store.phases()[span.payload]); });
@@ -540,7 +548,7 @@ RunSummary RunningSummary::update() {
   for (; c.steps < store_->steps().records.size(); ++c.steps) {
     const events::StepRecord& step = store_->steps().records[c.steps];
     c.counts.add(*store_, step);
-    c.durationsNs.add(step.duration_ns());
+    addDuration(*store_, step, c.durationsNs);
   }
   c.counts.addOpen(*store_);
   addNew(c.counts, *store_, store_->phases(), c.phases);
@@ -561,7 +569,7 @@ RunSummary RunningSummary::in(const TimeRange& range) {
   const StepRows whole = wholeStepsIn(*store_, counts.steps);
   for (const events::StepRecord& step : whole.in(*store_)) {
     counts.add(*store_, step);
-    durationsNs.add(step.duration_ns());
+    addDuration(*store_, step, durationsNs);
   }
   Counted::addFrom(c.phaseTree, *store_, store_->phases(), counts);
   Counted::addFrom(c.syncTree, *store_, store_->syncPoints(), counts);

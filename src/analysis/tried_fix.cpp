@@ -90,8 +90,7 @@ std::optional<TriedFix> triedFixOf(std::string line, std::span<const TriedBlock>
   double mean = 0, squares = 0;
   for (const double gain : gains) mean += gain / count;
   for (const double gain : gains) squares += (gain - mean) * (gain - mean);
-  const double half =
-      studentQuantile(gains.size() - 1) * std::sqrt(squares / (count - 1) / count);
+  const double half = studentQuantile(gains.size() - 1) * std::sqrt(squares / (count - 1) / count);
   fix.gain = {mean - half, mean, mean + half};
   fix.withMs /= count;
   fix.withoutMs /= count;
@@ -121,9 +120,9 @@ std::string measuredGainText(const Gain& gain) {
 }
 
 std::string triedText(const TriedFix& fix) {
-  return "tried in steps " + std::to_string(fix.firstStep) + " to " +
-         std::to_string(fix.lastStep) + ": " + formatMs(fix.withMs) +
-         " a step with these waits, " + formatMs(fix.withoutMs) + " without";
+  return "tried in steps " + std::to_string(fix.firstStep) + " to " + std::to_string(fix.lastStep) +
+         ": " + formatMs(fix.withMs) + " a step with these waits, " + formatMs(fix.withoutMs) +
+         " without";
 }
 
 }  // namespace highwater::analysis

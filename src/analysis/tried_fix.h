@@ -36,10 +36,10 @@ struct TriedFix {
 /// where the next one begins, or the try.
 [[nodiscard]] std::vector<TriedBlock> lastTriedBlocksOf(const LiveStore& store);
 
-/// What the blocks show. Each two neighbours of which one has the waits are a pair, no block in two;
-/// the gain is the mean of their differences, with Student's interval. So what changes slowly, as a
-/// machine that gets hot, cancels where the blocks are in the order A B B A. std::nullopt for fewer
-/// than two pairs.
+/// What the blocks show. Each two neighbours of which one has the waits are a pair, no block in
+/// two; the gain is the mean of their differences, with Student's interval. So what changes slowly,
+/// as a machine that gets hot, cancels where the blocks are in the order A B B A. std::nullopt for
+/// fewer than two pairs.
 [[nodiscard]] std::optional<TriedFix> triedFixOf(std::string line,
                                                  std::span<const TriedBlock> blocks);
 

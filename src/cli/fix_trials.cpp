@@ -23,7 +23,7 @@ FixTrials::FixTrials(run::Run* run, std::vector<std::string> lines, bool all)
 
 bool FixTrials::isWanted(const analysis::Finding& finding) const {
   if (finding.line.empty() || done_.contains(finding.line)) return false;
-  return all_ ? analysis::whyNotTried(run_->store(), finding).empty()
+  return all_ ? finding.canBeTried
               : std::find(lines_.begin(), lines_.end(), finding.line) != lines_.end();
 }
 
@@ -53,8 +53,8 @@ void FixTrials::onTryChanged() {
   // The next one begins with steps as they are.
   lookedAt_ = run_->store().steps().records.size();
   if (const auto& fix = tried->result()) {
-    printError("without the waits at " + fix->line + ": " +
-               analysis::measuredGainText(fix->gain) + "; " + analysis::triedText(*fix));
+    printError("without the waits at " + fix->line + ": " + analysis::measuredGainText(fix->gain) +
+               "; " + analysis::triedText(*fix));
   } else {
     printError(tried->line() + " was not tried: " + tried->problem());
   }

@@ -10,8 +10,8 @@
 
 namespace highwater::cli {
 
-/// Tries fixes of a script that is recorded without a window, one after the other, as soon as it has
-/// findings: for highwater run --try. Says on stderr what it does and what it measured.
+/// Tries fixes of a script that is recorded without a window, one after the other, as soon as it
+/// has findings: for highwater run --try. Says on stderr what it does and what it measured.
 class FixTrials final : public QObject {
  public:
   /// `run` must outlive this. `lines` are those to try, or with `all` every finding that can be.

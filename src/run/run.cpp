@@ -433,8 +433,7 @@ Result<std::string> Run::applySetting(tuning::Setting setting) {
     for (const SetScriptKnob& each : found->valuesAt(setting)) turn(each);
     return "asked the script for " + what;
   }
-  return what + ": " +
-         found->howToSet(setting, script_ ? script_->command : QStringList());
+  return what + ": " + found->howToSet(setting, script_ ? script_->command : QStringList());
 }
 
 void Run::turn(const SetScriptKnob& change) {

@@ -95,7 +95,8 @@ Result<Setting> shownBy(const analysis::LiveStore& store, std::size_t from, bool
   constexpr std::size_t kLooksAt = 64;
   const auto& records = store.steps().records;
   std::map<std::uint32_t, std::size_t> counts;
-  const std::size_t first = std::max(from, records.size() > kLooksAt ? records.size() - kLooksAt : 0);
+  const std::size_t first =
+      std::max(from, records.size() > kLooksAt ? records.size() - kLooksAt : 0);
   for (std::size_t row = first; row < records.size(); ++row) ++counts[records[row].batch_size()];
   counts.erase(0);
   if (counts.empty()) {

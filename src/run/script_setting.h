@@ -26,8 +26,8 @@ class ScriptSetting {
  public:
   /// How many steps may have batches from before a knob was turned, which workers have fetched.
   [[nodiscard]] static std::size_t mostLateSteps(const analysis::LiveStore& store);
-  /// Whether a script has trained for long enough that find() can tell: some steps since the batch's
-  /// knob was turned last, and as many as workers may have fetched ahead.
+  /// Whether a script has trained for long enough that find() can tell: some steps since the
+  /// batch's knob was turned last, and as many as workers may have fetched ahead.
   [[nodiscard]] static bool hasSettled(const analysis::LiveStore& store, const SweptKnobs& names);
 
   /// Finds the knobs, and reads the sizes of the script's last steps. Precondition: hasSettled().

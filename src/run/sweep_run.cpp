@@ -175,8 +175,7 @@ Result<void> SweepRun::beginSettings(const RunDescription& run) {
 void SweepRun::readRun(const RunDescription& run) {
   tuning::SweepOptions& sweep = options_.sweep;
   sweep.hasMemory = store_->hasMemoryCounters();
-  const bool isLimited =
-      sweep.hasMemory && store_->limits().recommendedBytes > 0;
+  const bool isLimited = sweep.hasMemory && store_->limits().recommendedBytes > 0;
   if (sweep.largestBatch == 0) {
     const std::uint32_t most = script_                ? script_->largestBatch()
                                : run.maxBatchSize > 0 ? run.maxBatchSize
@@ -377,14 +376,16 @@ void SweepRun::awaitDelivery() {
   const std::uint32_t wanted = next_->setting.batch;
   if (shown > std::max(shownBefore_, wanted)) {
     return stop("the script's steps have a batch of " + std::to_string(shown) + " where its knob " +
-                script_->batchKnob() + " is " + std::to_string(script_->batchValue(next_->setting)) +
-                ", and " + std::to_string(wanted) +
+                script_->batchKnob() + " is " +
+                std::to_string(script_->batchValue(next_->setting)) + ", and " +
+                std::to_string(wanted) +
                 " was expected: the batch does not grow in proportion to the knob");
   }
   const std::uint32_t late = records.back().step() - askedAt_;
   if (late < ScriptSetting::mostLateSteps(*store_)) return;
-  stop("the script's steps still have a batch of " + std::to_string(shown) + ", " + std::to_string(late) + " steps after its knob " + script_->batchKnob() +
-       " was set to " + std::to_string(script_->batchValue(next_->setting)) +
+  stop("the script's steps still have a batch of " + std::to_string(shown) + ", " +
+       std::to_string(late) + " steps after its knob " + script_->batchKnob() + " was set to " +
+       std::to_string(script_->batchValue(next_->setting)) +
        ": a knob is to be read where each batch is made");
 }
 
@@ -661,8 +662,9 @@ void SweepRun::onEnded(const RunEnd& end) {
     return conclude(true);
   }
   if (script_ && end.reason == RunEnd::Reason::kFinished) {
-    return stop("the program has finished its training; let it train for longer, or measure fewer "
-                "settings");
+    return stop(
+        "the program has finished its training; let it train for longer, or measure fewer "
+        "settings");
   }
   const std::string where = phase_ == Phase::kMeasuring
                                 ? " while " + tuning::settingText(next_->setting) + " was measured"

@@ -163,11 +163,11 @@ class SweepRun final : public QObject {
   std::uint32_t firstStep_ = 0;    ///< of the current setting; 0: not answered yet
   std::size_t markersBefore_ = 0;  ///< at the begin of the current setting
   std::optional<ScriptSetting> script_;
-  std::uint32_t askedAt_ = 0;  ///< of a script: its last step when it was asked for the setting
-  bool isDelivered_ = false;   ///< of a script: a step has shown the setting
-  std::uint32_t shownBefore_ = 0;      ///< of a script: the batch of that last step
+  std::uint32_t askedAt_ = 0;      ///< of a script: its last step when it was asked for the setting
+  bool isDelivered_ = false;       ///< of a script: a step has shown the setting
+  std::uint32_t shownBefore_ = 0;  ///< of a script: the batch of that last step
   std::int64_t measuringSinceNs_ = 0;  ///< the current setting
-  std::size_t noted_ = 0;      ///< how many settings of result_ have a note
+  std::size_t noted_ = 0;              ///< how many settings of result_ have a note
   tuning::Sweep result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

@@ -54,6 +54,11 @@ FindingsDock::FindingsDock(QDockWidget* dock, views::DockTitle* title,
   connect(panel_, &views::FindingsPanel::findingPicked, this, &FindingsDock::show);
   connect(panel_, &views::FindingsPanel::acceptRequested, this, &FindingsDock::acceptRequested);
   connect(panel_, &views::FindingsPanel::withdrawRequested, this, &FindingsDock::withdrawRequested);
+  connect(panel_, &views::FindingsPanel::tryRequested, this, &FindingsDock::tryRequested);
+}
+
+void FindingsDock::setTrying(bool possible) {
+  panel_->setTrying(possible);
 }
 
 void FindingsDock::refresh() {

@@ -38,6 +38,8 @@ class FindingsDock final : public QObject {
   void checkNow();
   /// Shows that another run is checked, and begins.
   void startOver();
+  /// Whether fixes can be tried now: see views::FindingsPanel.
+  void setTrying(bool possible);
   /// Whether a check has begun that is not complete.
   [[nodiscard]] bool isChecking() const { return check_.has_value(); }
   /// Completes the check that has begun. Does nothing without one.
@@ -56,6 +58,8 @@ class FindingsDock final : public QObject {
   void acceptRequested(const QString& op);
   /// The user no longer accepts that an op (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
+  /// The user wants to see what the fix of a finding gains.
+  void tryRequested(const highwater::analysis::Finding& finding);
 
  private:
   /// Begins a check, in place of one that is not complete.

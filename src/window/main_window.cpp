@@ -228,6 +228,8 @@ void MainWindow::connectActions() {
   });
   connect(actions_, &WindowActions::opStepsAsked, this, &MainWindow::askOpSteps);
   connect(docks_, &WindowDocks::acceptRequested, this, &MainWindow::acceptFallback);
+  connect(docks_->findings(), &FindingsDock::tryRequested, this, &MainWindow::tryFix);
+  connect(&run_, &run::Run::tryChanged, this, &MainWindow::showTry);
   connect(docks_, &WindowDocks::withdrawRequested, this,
           [this](const QString& op) { keepAcceptance(op, false, {}); });
   connect(actions_, &WindowActions::themeChosen, this, &MainWindow::setTheme);

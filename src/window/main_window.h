@@ -125,6 +125,8 @@ class MainWindow final : public QMainWindow {
   void connectStartPage();
   void connectTuning();
   void startRunToSweep();
+  void tryFix(const analysis::Finding& finding);
+  void showTry();
   /// Makes the page of the view Tuning, when it is first shown.
   void makeTuningPage();
   [[nodiscard]] bool startPageShown() const { return page_ != Page::kRun; }

@@ -66,7 +66,8 @@ void MainWindow::updateState() {
   actions_->run->setEnabled(!live && (run_.script() || !store.ownScript() ||
                                       (page_ == Page::kStartWithSample || runsPagesScript())));
   // A sweep pauses the run itself, and sets its knobs.
-  const bool isTheUsers = !run_.sweeps();
+  const bool isTheUsers = !run_.sweeps() && !run_.tries();
+  docks_->findings()->setTrying(run_.script() && state == Session::State::kRunning && isTheUsers);
   actions_->pause->setEnabled(training && isTheUsers);
   actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
                                                                           : tr("Pause"));

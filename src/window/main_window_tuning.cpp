@@ -1,15 +1,18 @@
 // The window and its view Tuning: the switch, and the settings that are chosen there.
 #include <QStackedWidget>
+#include <cmath>
 
 #include "core/run_limits.h"
 #include "models/qt_text.h"
 #include "run/sweep_run.h"
+#include "run/try_run.h"
 #include "session/script_process.h"
 #include "views/panels/controls_panel.h"
 #include "views/panes/pane_stack.h"
 #include "views/tuning/tuning_panel.h"
 #include "views/tuning/tuning_view.h"
 #include "window/dock_layout.h"
+#include "window/findings_dock.h"
 #include "window/main_window.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
@@ -28,9 +31,8 @@ void MainWindow::connectTuning() {
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
   connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
   connect(sweep_, &SweepControl::scriptSweepRequested, this, [this] {
-    QDialog* dialog =
-        askToSweepScript(this, session::programText(run_.script()->command), run_.live(),
-                         [this] { sweep_->sweepScript(); });
+    QDialog* dialog = askToSweepScript(this, session::programText(run_.script()->command),
+                                       run_.live(), [this] { sweep_->sweepScript(); });
     // What it says of a run that goes on would not be true after its end.
     connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
   });
@@ -45,6 +47,34 @@ void MainWindow::connectTuning() {
           &MainWindow::applySetting);
   connect(docks_, &WindowDocks::settingPicked, this, &MainWindow::chooseSetting);
   connect(&tuning_, &models::TuningState::sweepingChanged, this, &MainWindow::showTuningMarks);
+}
+
+void MainWindow::tryFix(const analysis::Finding& finding) {
+  QDialog* dialog = askToTryFix(this, text(finding.line), [this, finding] {
+    if (auto started = run_.startTry(finding); !started) {
+      notices_->showProblem(tr("Not tried: %1").arg(text(started.error().message)));
+    }
+  });
+  connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
+}
+
+void MainWindow::showTry() {
+  const run::TryRun* tried = run_.tried();
+  if (!tried) return;
+  updateState();
+  if (tried->isRunning()) {
+    status_->showMessage(
+        tr("Trying %1: %2 %").arg(text(tried->line())).arg(std::lround(100 * tried->progress())),
+        60'000);
+  } else if (tried->result()) {
+    status_->showMessage(
+        tr("Without the waits at %1: %2")
+            .arg(text(tried->line()), text(analysis::measuredGainText(tried->result()->gain))),
+        20'000);
+  } else {
+    notices_->showProblem(
+        tr("%1 was not tried: %2").arg(text(tried->line()), text(tried->problem())));
+  }
 }
 
 /// A sweep finds out what fits: its run begins as `highwater sweep` does, not with a large batch

@@ -130,6 +130,25 @@ QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<
   return dialog;
 }
 
+QDialog* askToTryFix(QWidget* parent, const QString& line, std::function<void()> chosen) {
+  auto* dialog = new QMessageBox(QMessageBox::Question, tr("Try it"),
+                                 tr("Train without the waits at %1 for some steps?").arg(line),
+                                 QMessageBox::Cancel, parent);
+  dialog->setObjectName(QStringLiteral("tryFixDialog"));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(tr(
+      "In turns, for ten steps or more each, the line gets the value that it read last instead of "
+      "waiting for a new one; then everything is as before. What it prints lags meanwhile. Do "
+      "not try it where the value decides how the training goes on."));
+  QPushButton* start = dialog->addButton(tr("Try it"), QMessageBox::AcceptRole);
+  start->setObjectName(QStringLiteral("tryFixStartButton"));
+  dialog->setDefaultButton(start);
+  QObject::connect(start, &QPushButton::clicked, parent,
+                   [chosen = std::move(chosen)] { chosen(); });
+  dialog->open();
+  return dialog;
+}
+
 QDialog* askToSweepScript(QWidget* parent, const QString& program, bool runs,
                           std::function<void()> chosen) {
   auto* dialog =

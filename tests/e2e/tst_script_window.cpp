@@ -8,14 +8,17 @@
 #include <QPushButton>
 #include <QSlider>
 #include <QStandardPaths>
+#include <QToolButton>
 #include <csignal>
 
 #include "e2e/hands.h"
 #include "run/recording_loader.h"
 #include "run/sweep_run.h"
+#include "run/try_run.h"
 #include "support/processes.h"
 #include "support/run_program.h"
 #include "support/test_program.h"
+#include "views/panels/findings_panel.h"
 #include "views/panels/knob_row.h"
 
 using namespace highwater;
@@ -154,6 +157,40 @@ class TestScriptWindow : public QObject {
     QCOMPARE(hands.store().end()->reason, RunEnd::Reason::kStopped);
     QVERIFY2(hands.run().sweep() && hands.run().sweep()->result().best,
              hands.run().sweep()->result().reason.c_str());
+  }
+
+  /// The script reads each loss; the try leaves that out in turns, and the finding says what it
+  /// gained.
+  void aFixIsTried() {
+    ScriptHands hands;
+    QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_READING_SCRIPT)}).ok());
+    const auto button = [&hands] {
+      for (auto* each : hands.window.findChildren<QToolButton*>(QStringLiteral("tryFixButton"))) {
+        if (each->isVisible()) return each;
+      }
+      return static_cast<QToolButton*>(nullptr);
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(button(), kWaitMs);
+    hands.click(button());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.find<QDialog>("tryFixDialog"), kWaitMs);
+    hands.click(hands.find<QPushButton>("tryFixStartButton"));
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().tries(), kWaitMs);
+    QVERIFY(!hands.find<QAction>("pauseAction")->isEnabled());
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().tries(), kWaitMs);
+    const auto& fix = hands.run().tried()->result();
+    QVERIFY2(fix, hands.run().tried()->problem().c_str());
+    const auto says = [&hands] {
+      for (auto* card : hands.window.findChildren<views::FindingCard*>()) {
+        if (card->finding().tried) return true;
+      }
+      return false;
+    };
+    QTRY_VERIFY_WITH_TIMEOUT(says(), kWaitMs);
+    // The loss is read again.
+    const std::size_t waits = hands.store().syncPoints().size();
+    QTRY_VERIFY_WITH_TIMEOUT(hands.store().syncPoints().size() > waits + 10, kWaitMs);
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
   }
 
   void pausesAndGoesOn() {

@@ -414,10 +414,11 @@ constexpr std::array<Rule, 25> kRules = {&findNonFiniteLoss,
 
 /// What was measured takes the place of what was estimated, which is told beside it.
 void useTries(const CheckedSteps& steps, Findings& findings) {
-  if (steps.ofRange) return;
+  if (findings.ofRange) return;
+  for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     for (Finding& each : findings.found) {
-      if (each.line != fix.line || !whyNotTried(steps.store, each).empty()) continue;
+      if (each.line != fix.line || !each.canBeTried) continue;
       each.evidence += "; " + triedText(fix);
       if (!each.gain.empty()) each.evidence += "; the estimate was " + each.gain;
       each.gainMs = Gain{std::max(fix.gain.low, 0.0), std::max(fix.gain.estimate, 0.0),
@@ -555,6 +556,33 @@ bool Findings::driverMemoryGrows() const {
   });
 }
 
+namespace {
+
+/// The most steps in a row of which none was tried; all where these are few.
+StepRows longestUntried(const LiveStore& store) {
+  const auto& records = store.steps().records;
+  const StepRows all{0, records.size()};
+  const auto rowOf = [&records](std::uint32_t step) {
+    const auto found =
+        std::partition_point(records.begin(), records.end(),
+                             [step](const events::StepRecord& each) { return each.step() < step; });
+    return static_cast<std::size_t>(found - records.begin());
+  };
+  StepRows longest, current{0, 0};
+  for (const auto& [first, last] : store.tried()) {
+    current.last = rowOf(first);
+    if (current.size() > longest.size()) longest = current;
+    // The step after a try begins with an idle device.
+    current.first =
+        std::min(records.size(), last < records.back().step() ? rowOf(last + 2) : records.size());
+  }
+  current.last = records.size();
+  if (current.last > current.first && current.size() > longest.size()) longest = current;
+  return longest.size() > kLeastSteps + 1 ? longest : all;
+}
+
+}  // namespace
+
 Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRange> range) {
   Findings findings;
   findings.ofRange = range.has_value();
@@ -569,7 +597,7 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
     if (!range) findings.found.push_back(deviceUnused(store));
     co_return findings;
   }
-  const StepRows whole = range ? wholeStepsIn(store, *range) : StepRows{0, all};
+  const StepRows whole = range ? wholeStepsIn(store, *range) : longestUntried(store);
   const std::size_t first = std::max<std::size_t>(whole.first, 1), last = whole.last;
   if (last < first + kLeastSteps) co_return findings;
 

@@ -81,7 +81,8 @@ struct Finding {
   /// What fixing it gains, in ms a step: see GainEstimator. At most waitsMs where that was
   /// measured; of an estimated wait only `low` and `estimate` are. Empty where it is unknown.
   std::optional<Gain> gainMs;
-  std::string gain;      ///< the same in words: gainText(); empty where it is unknown
+  std::string gain;               ///< the same in words: gainText(); empty where it is unknown
+  bool canBeTried = false;        ///< in this run: whyNotTried() has no reason
   std::optional<TriedFix> tried;  ///< what the fix gained where it was tried; then gainMs is that
   bool assumed = false;  ///< half of the time is assumed, not measured: it weighs half of its gain
   bool vague = false;    ///< no line or event of its own: what is measured comes before it
@@ -90,10 +91,10 @@ struct Finding {
   std::optional<double> costBytes;  ///< per step
   bool estimate = false;            ///< waitsMs or costBytes is not measured directly
   std::uint32_t firstStep = 0, lastStep = 0;
-  std::uint64_t count = 0;       ///< events; 0 if the finding is not about events
-  std::vector<std::string> ops;  ///< most expensive first
-  std::string where;             ///< phase, module and call site of the most expensive one
-  std::string line;              ///< the line of code to change: "train.py:41"; may be unknown
+  std::uint64_t count = 0;            ///< events; 0 if the finding is not about events
+  std::vector<std::string> ops;       ///< most expensive first
+  std::string where;                  ///< phase, module and call site of the most expensive one
+  std::string line;                   ///< the line of code to change: "train.py:41"; may be unknown
   std::vector<CallSiteId> callSites;  ///< of waits and fallbacks: all that the finding counts
   /// The longest of the events that the finding counts, as an index of LiveStore::fallbacks() for a
   /// fallback, else of LiveStore::syncPoints(). Empty if the finding is not about events.

@@ -52,10 +52,10 @@ constexpr Function kFunctions[] = {
     {"_C", "_mps_emptyCache", "torch.mps.empty_cache", SyncKind::Synchronize, false, true},
     {"_C", "_mps_synchronizeEvent", "torch.mps.Event.synchronize", SyncKind::EventWait},
     {"_C", "_mps_elapsedTimeOfEvents", "torch.mps.Event.elapsed_time", SyncKind::EventWait},
-    {"_C", "_accelerator_synchronizeDevice", "torch.accelerator.synchronize",
-     SyncKind::Synchronize, false, true},
-    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize,
+    {"_C", "_accelerator_synchronizeDevice", "torch.accelerator.synchronize", SyncKind::Synchronize,
      false, true},
+    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize, false,
+     true},
     {"Event", "synchronize", "torch.Event.synchronize", SyncKind::EventWait},
     {"Event", "elapsed_time", "torch.Event.elapsed_time", SyncKind::EventWait},
     {"Stream", "synchronize", "torch.Stream.synchronize", SyncKind::Synchronize},
@@ -92,8 +92,8 @@ struct Api {
         findPythonSymbol("PyObject_IsInstance", isInstance) &&
         findPythonSymbol("PyType_GetSlot", slot) &&
         findPythonSymbol("PyCFunction_GetFunction", functionOf) &&
-        findPythonSymbol("PyUnicode_AsUTF8", utf8) &&
-        findPythonSymbol("_Py_NoneStruct", none) && findPythonSymbol("Py_IncRef", incRef) && findPythonSymbol("PyType_Type", type) &&
+        findPythonSymbol("PyUnicode_AsUTF8", utf8) && findPythonSymbol("_Py_NoneStruct", none) &&
+        findPythonSymbol("Py_IncRef", incRef) && findPythonSymbol("PyType_Type", type) &&
         findPythonSymbol("PyCFunction_Type", builtin);
   }
 };

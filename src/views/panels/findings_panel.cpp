@@ -168,17 +168,22 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   auto* foot = new QHBoxLayout;
   foot->setSpacing(4);
   show_ = linkButton(tr("Show in timeline"), "showFindingButton", this);
+  try_ = linkButton(tr("Try it…"), "tryFixButton", this);
+  try_->setToolTip(
+      tr("Measure what the fix gains: leave out these waits for some steps, in turns"));
   accept_ = linkButton(tr("Accept…"), "acceptFallbackButton", this);
   accept_->setToolTip(
       tr("Accept the CPU path: the recording keeps that this op may run on the CPU, and "
          "why"));
   more_ = linkButton(tr("More"), "moreEvidenceButton", this);
   foot->addWidget(show_);
+  foot->addWidget(try_);
   foot->addWidget(accept_);
   foot->addWidget(more_);
   foot->addStretch();
   column->addLayout(foot);
   connect(show_, &QToolButton::clicked, this, &FindingCard::picked);
+  connect(try_, &QToolButton::clicked, this, &FindingCard::tryRequested);
   connect(accept_, &QToolButton::clicked, this, &FindingCard::requestAccept);
   connect(more_, &QToolButton::clicked, this, [this] {
     showsDetails_ = !showsDetails_;
@@ -186,6 +191,11 @@ FindingCard::FindingCard(QWidget* parent) : QFrame(parent) {
   });
   addCopyText(this, tr("Copy"), [this] { return asText(); });
   setContextMenuPolicy(Qt::DefaultContextMenu);  // with more than that
+}
+
+void FindingCard::setTrying(bool possible) {
+  canTry_ = possible;
+  try_->setVisible(canTry_ && finding_.canBeTried);
 }
 
 QString FindingCard::asText() const {
@@ -225,6 +235,7 @@ void FindingCard::showFinding(const Finding& finding) {
                                    : tr("To do: %1").arg(advice));
   advice_->setToolTip(text(findingSource(finding.kind)));
   accept_->setVisible(acceptable());
+  try_->setVisible(canTry_ && finding.canBeTried);
   setAccessibleName(tr("Finding, %1: %2").arg(severityWord(severity), text(finding.title)));
   update();
 }
@@ -344,6 +355,9 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
     connect(card, &FindingCard::picked, this,
             [this, card] { emit findingPicked(card->finding()); });
     connect(card, &FindingCard::acceptRequested, this, &FindingsPanel::acceptRequested);
+    connect(card, &FindingCard::tryRequested, this,
+            [this, card] { emit tryRequested(card->finding()); });
+    card->setTrying(canTry_);
     cards_.push_back(card);
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -380,6 +394,11 @@ void FindingsPanel::showFindings(const Findings& findings, bool begun, bool ende
                  findings.ofRange ? QString() : tr(" after the warm-up step")));
   }
   showAccepted(findings.accepted);
+}
+
+void FindingsPanel::setTrying(bool possible) {
+  canTry_ = possible;
+  for (FindingCard* each : cards_) each->setTrying(possible);
 }
 
 void FindingsPanel::showChecking() {

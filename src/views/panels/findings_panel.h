@@ -30,6 +30,8 @@ class FindingCard final : public QFrame {
   /// Makes an empty card; showFinding() fills it.
   explicit FindingCard(QWidget* parent = nullptr);
   void showFinding(const analysis::Finding& finding);
+  /// Offers to try what a fix gains, where the finding can be tried.
+  void setTrying(bool possible);
   [[nodiscard]] const analysis::Finding& finding() const { return finding_; }
   /// What the card says, as text to copy.
   [[nodiscard]] QString asText() const;
@@ -39,6 +41,8 @@ class FindingCard final : public QFrame {
   void picked();
   /// The user accepts that `op` (its full name) runs on the CPU.
   void acceptRequested(const QString& op);
+  /// The user wants to see what the fix gains.
+  void tryRequested();
 
  protected:
   void paintEvent(QPaintEvent* event) override;
@@ -52,9 +56,9 @@ class FindingCard final : public QFrame {
   void showEvidence();
 
   analysis::Finding finding_;
-  bool showsDetails_ = false;
+  bool showsDetails_ = false, canTry_ = false;
   QLabel *severity_, *cost_, *title_, *where_, *evidence_, *advice_;
-  QToolButton *show_, *accept_, *more_;
+  QToolButton *show_, *try_, *accept_, *more_;
 };
 
 /// What a change did, in lines: its text, then speed, then driver memory where it changed, then
@@ -75,6 +79,8 @@ class FindingsPanel final : public QWidget {
   void showFindings(const analysis::Findings& findings, bool begun, bool ended = false);
   /// Shows that the run or the range is being checked, in place of the findings of another one.
   void showChecking();
+  /// Whether fixes can be tried now: a script trains, and nothing else turns its knobs.
+  void setTrying(bool possible);
   /// Says how the run ended where that was neither planned nor is a finding: by a signal, or with
   /// an exit code and no word. std::nullopt, or any other end, says nothing. `opsMayTell`:
   /// recording again with every op may tell more than the log. Not so of a script, whose traceback
@@ -91,6 +97,8 @@ class FindingsPanel final : public QWidget {
   void acceptRequested(const QString& op);
   /// The user no longer accepts that `op` (its full name) runs on the CPU.
   void withdrawRequested(const QString& op);
+  /// The user wants to see what the fix of a finding gains.
+  void tryRequested(const highwater::analysis::Finding& finding);
 
  private:
   void showAccepted(const std::vector<analysis::AcceptedFallback>& accepted);
@@ -102,6 +110,7 @@ class FindingsPanel final : public QWidget {
   QList<QStringList> changes_;  ///< the lines that are shown
   QWidget* acceptedBox_;
   std::vector<FindingCard*> cards_;
+  bool canTry_ = false;
   std::vector<analysis::AcceptedFallback> accepted_;
 };
 

@@ -1,0 +1,114 @@
+#include <QTest>
+#include <cmath>
+
+#include "analysis/findings/findings.h"
+#include "analysis/tried_fix.h"
+#include "core/messages.h"
+#include "support/test_program.h"
+
+using namespace highwater;
+using analysis::TriedBlock;
+using analysis::triedFixOf;
+
+namespace {
+
+constexpr std::int64_t kTriedMs = 1'000'000;
+
+/// Blocks of ten steps, each of so many ms a step.
+std::vector<TriedBlock> blocksOf(std::initializer_list<std::pair<bool, double>> all) {
+  std::vector<TriedBlock> blocks;
+  std::int64_t ns = 0;
+  std::uint32_t step = 1;
+  for (const auto& [leavesOut, ms] : all) {
+    const auto lengthNs = static_cast<std::int64_t>(10 * ms * kTriedMs);
+    blocks.push_back({leavesOut, ns, ns + lengthNs, step, step + 9});
+    ns += lengthNs;
+    step += 10;
+  }
+  return blocks;
+}
+
+}  // namespace
+
+class TestTriedFix : public QObject {
+  Q_OBJECT
+
+ private slots:
+  void theGainIsTheMeanOfTheDifferences() {
+    const auto fix = triedFixOf(
+        "a.py:1",
+        blocksOf({{false, 20}, {true, 14}, {true, 13}, {false, 20}, {false, 21}, {true, 14}}));
+    QVERIFY(fix);
+    QCOMPARE(fix->line, std::string("a.py:1"));
+    QVERIFY(std::abs(fix->gain.estimate - 20.0 / 3) < 1e-9);  // of 6, 7 and 7
+    // Student's quantile for two degrees of freedom, 4.303, times 0.57735 / sqrt(3).
+    QVERIFY(std::abs(fix->gain.high - fix->gain.estimate - 4.303 * 0.57735 / std::sqrt(3.0)) <
+            1e-3);
+    QVERIFY(std::abs(fix->withMs - 61.0 / 3) < 1e-9);
+    QCOMPARE(fix->firstStep, 1U);
+    QCOMPARE(fix->lastStep, 60U);
+  }
+
+  /// A machine that gets slower while it is tried: A B B A cancels what is linear.
+  void aDriftCancels() {
+    const auto fix =
+        triedFixOf("a.py:1", blocksOf({{false, 20}, {true, 16}, {true, 17}, {false, 23}}));
+    QVERIFY(fix);
+    QVERIFY(std::abs(fix->gain.estimate - 5) < 1e-9);
+  }
+
+  void needsTwoPairs() {
+    QVERIFY(!triedFixOf("a.py:1", blocksOf({{false, 20}, {true, 14}, {true, 14}})));
+    QVERIFY(!triedFixOf("a.py:1", blocksOf({{false, 20}, {false, 20}, {false, 20}})));
+    QVERIFY(!triedFixOf("a.py:1", {}));
+  }
+
+  void saysWhatWasMeasured() {
+    QCOMPARE(analysis::measuredGainText({5.2, 6.1, 7.0}),
+             std::string("6.10 ms a step, measured (5.20 ms to 7.00 ms)"));
+    QVERIFY(analysis::measuredGainText({-0.5, 0.1, 0.6}).starts_with("nothing that a try could"));
+  }
+
+  void readsTheMarkersOfARun() {
+    analysis::LiveStore store;
+    const auto note = [&store](std::int64_t ms, std::uint32_t step, std::string_view text) {
+      store.apply(highwater::Note{ms * kTriedMs, step, std::string(text), 0});
+    };
+    note(100, 5, analysis::noteOfTry("b.py:2"));
+    for (int round = 0; round < 2; ++round) {
+      const int ms = 200 + 800 * round;
+      const auto step = static_cast<std::uint32_t>(10 + 40 * round);
+      note(ms, step, kTriesWith);
+      note(ms + 250, step + 10, kTriesWithout);
+      note(ms + 400, step + 20, kTriesWithout);
+      note(ms + 550, step + 30, kTriesWith);
+    }
+    QVERIFY(store.isTried(11) && store.isTried(1000) && !store.isTried(10));
+    note(1800, 90, kTriedEnough);
+    QVERIFY(store.isTried(90) && !store.isTried(91));
+    QCOMPARE(analysis::lastTriedBlocksOf(store).size(), std::size_t{8});
+    const auto fixes = analysis::triedFixesOf(store);
+    QCOMPARE(fixes.size(), std::size_t{1});
+    QCOMPARE(fixes[0].line, std::string("b.py:2"));
+    QVERIFY(std::abs(fixes[0].gain.estimate - 10) < 1e-9);
+    QCOMPARE(fixes[0].firstStep, 11U);
+    QCOMPARE(fixes[0].lastStep, 90U);
+    // One that was cut off counts with what it has; one without an end has no last block.
+    note(2000, 100, analysis::noteOfTry("c.py:3"));
+    note(2100, 101, kTriesWith);
+    QCOMPARE(analysis::lastTriedBlocksOf(store).size(), std::size_t{0});
+    QCOMPARE(analysis::triedFixesOf(store).size(), std::size_t{1});
+  }
+
+  void onlyWaitsOfAScriptCanBeTried() {
+    analysis::LiveStore store;
+    analysis::Finding finding;
+    finding.line = "a.py:1";
+    QVERIFY(!analysis::whyNotTried(store, finding).empty());  // no script
+    finding.kind = analysis::FindingKind::HostBound;
+    QVERIFY(analysis::whyNotTried(store, finding).find("only waits") == 0);
+  }
+};
+
+HIGHWATER_TEST(TestTriedFix, QCoreApplication)
+#include "tst_tried_fix.moc"
