@@ -4,13 +4,14 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/named_phases.h"
 #include "core/messages.h"
 #include "core/units.h"
 
 namespace highwater::analysis {
 namespace {
 
-constexpr std::string_view kTrying = "Trying ";
+constexpr std::string_view kTrying = "Highwater tries the training without ";
 
 /// The 97.5 % quantile of Student's distribution, by degrees of freedom from 1; the last for more.
 double studentQuantile(std::size_t freedom) {
@@ -28,7 +29,31 @@ struct Try {
   std::string line;
   std::vector<TriedBlock> blocks;
   bool isOver = false;
+  bool wasLeftOut = false;  ///< what the try was to leave out
 };
+
+/// Finds out whether the waits at the line were left out at all: a value of another type or size is
+/// read as ever. And which blocks have something in them that is no step: an evaluation, say.
+void judge(const LiveStore& store, Try& tried) {
+  std::size_t with = 0, without = 0;
+  for (TriedBlock& block : tried.blocks) {
+    const auto& syncs = store.syncPoints();
+    auto sync = std::partition_point(syncs.begin(), syncs.end(), [&](const auto& each) {
+      return each.begin_ns() < block.beginNs;
+    });
+    for (; sync != syncs.end() && sync->begin_ns() < block.endNs; ++sync) {
+      if (store.callSiteParts(sync->call_site()).line != tried.line) continue;
+      ++(block.leavesOut ? without : with);
+    }
+    const SpanIndex& lane = store.namedLane();
+    for (std::size_t i = 0; i < lane.size() && !block.isDisturbed; ++i) {
+      const Span span = lane[i];
+      block.isDisturbed = span.beginNs < block.endNs && span.endNs > block.beginNs &&
+                          isEvaluation(store, store.namedSpans()[span.payload]);
+    }
+  }
+  tried.wasLeftOut = with > 0 && 4 * without < with;
+}
 
 std::vector<Try> triesOf(const LiveStore& store) {
   std::vector<Try> tries;
@@ -36,8 +61,9 @@ std::vector<Try> triesOf(const LiveStore& store) {
   for (const events::Marker& marker : store.markers()) {
     if (marker.kind() != events::MarkerKind::Note) continue;
     const std::string text = store.name(marker.text());
+    if (!text.starts_with(kTryPrefix)) continue;
     if (text.starts_with(kTrying)) {
-      tries.push_back({text.substr(kTrying.size()), {}, false});
+      tries.push_back({text.substr(kTrying.size()), {}, false, false});
       isOpen = false;
       continue;
     }
@@ -57,6 +83,7 @@ std::vector<Try> triesOf(const LiveStore& store) {
     last.isOver = !begins;
   }
   if (isOpen) tries.back().blocks.pop_back();
+  for (Try& each : tries) judge(store, each);
   return tries;
 }
 
@@ -68,7 +95,8 @@ std::string noteOfTry(std::string_view line) {
 
 std::vector<TriedBlock> lastTriedBlocksOf(const LiveStore& store) {
   std::vector<Try> tries = triesOf(store);
-  return tries.empty() ? std::vector<TriedBlock>() : std::move(tries.back().blocks);
+  const bool isMeasured = !tries.empty() && tries.back().wasLeftOut;
+  return isMeasured ? std::move(tries.back().blocks) : std::vector<TriedBlock>();
 }
 
 std::optional<TriedFix> triedFixOf(std::string line, std::span<const TriedBlock> blocks) {
@@ -78,6 +106,10 @@ std::optional<TriedFix> triedFixOf(std::string line, std::span<const TriedBlock>
   for (std::size_t i = 0; i + 1 < blocks.size(); ++i) {
     const TriedBlock &a = blocks[i], &b = blocks[i + 1];
     if (a.leavesOut == b.leavesOut) continue;
+    if (a.isDisturbed || b.isDisturbed) {
+      ++i;
+      continue;
+    }
     const double with = stepMsOfBlock(a.leavesOut ? b : a);
     const double without = stepMsOfBlock(a.leavesOut ? a : b);
     gains.push_back(with - without);
@@ -103,7 +135,7 @@ std::vector<TriedFix> triedFixesOf(const LiveStore& store) {
   std::vector<TriedFix> fixes;
   for (Try& each : triesOf(store)) {
     auto fix = triedFixOf(std::move(each.line), each.blocks);
-    if (!fix) continue;
+    if (!fix || !each.wasLeftOut) continue;
     std::erase_if(fixes, [&](const TriedFix& earlier) { return earlier.line == fix->line; });
     fixes.push_back(std::move(*fix));
   }

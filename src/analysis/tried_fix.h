@@ -18,6 +18,7 @@ struct TriedBlock {
   bool leavesOut = false;
   std::int64_t beginNs = 0, endNs = 0;
   std::uint32_t firstStep = 0, lastStep = 0;
+  bool isDisturbed = false;  ///< it has an evaluation in it, so that its time is not that of steps
 };
 
 /// What a fix has gained where it was tried in a run, in blocks of steps with and without the waits
@@ -33,7 +34,8 @@ struct TriedFix {
 [[nodiscard]] std::string noteOfTry(std::string_view line);
 
 /// The blocks of the last try in a run's markers, complete ones only, oldest first. A block ends
-/// where the next one begins, or the try.
+/// where the next one begins, or the try. None where the waits went on though they were to be left
+/// out, as a script waits for a value that has another size each time.
 [[nodiscard]] std::vector<TriedBlock> lastTriedBlocksOf(const LiveStore& store);
 
 /// What the blocks show. Each two neighbours of which one has the waits are a pair, no block in

@@ -23,7 +23,7 @@ FixTrials::FixTrials(run::Run* run, std::vector<std::string> lines, bool all)
 
 bool FixTrials::isWanted(const analysis::Finding& finding) const {
   if (finding.line.empty() || done_.contains(finding.line)) return false;
-  return all_ ? finding.canBeTried
+  return all_ ? finding.canBeTried && finding.readsForLog
               : std::find(lines_.begin(), lines_.end(), finding.line) != lines_.end();
 }
 

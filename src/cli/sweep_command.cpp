@@ -194,11 +194,8 @@ class SweepCommand final : public QObject {
     if (trains && !std::exchange(terminated_, true)) {
       printError(programName() + " trains on though it was interrupted; it is terminated");
       run_.signalScript(SIGTERM);
-    } else if (trains) {
-      printError(programName() + " trains on though it was terminated; it is killed");
-      run_.killScript();
     } else if (!std::exchange(announced_, true)) {
-      printError(programName() + " has stopped to train, and has not ended; Ctrl+C kills it");
+      printError(programName() + " has not ended; Ctrl+C kills it");
     }
   }
 
@@ -342,7 +339,7 @@ class SweepCommand final : public QObject {
   }
 
   static constexpr std::size_t kReasonHang = 4, kSummaryHang = 13;
-  static constexpr std::chrono::seconds kStopPatience{10};
+  static constexpr std::chrono::seconds kStopPatience{20};
 
   const SweepCommandOptions& options_;
   const bool tellName_;

@@ -364,9 +364,11 @@ struct TryWaits {
   bool leavesOut = false;
 };
 inline constexpr std::size_t kMostTriedSites = 16;
-inline constexpr std::string_view kTriesWith = "trying: with the waits";
-inline constexpr std::string_view kTriesWithout = "trying: without the waits";
-inline constexpr std::string_view kTriedEnough = "tried";
+/// No other note begins with it.
+inline constexpr std::string_view kTryPrefix = "Highwater tries";
+inline constexpr std::string_view kTriesWith = "Highwater tries: with the waits";
+inline constexpr std::string_view kTriesWithout = "Highwater tries: without the waits";
+inline constexpr std::string_view kTriedEnough = "Highwater tries no more";
 /// Command: sets how much the probe in the worker records, from the next step on: for `steps`
 /// steps, or until changed if `steps` is 0.
 struct SetProbeLevel {

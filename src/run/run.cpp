@@ -337,6 +337,7 @@ void Run::stop() {
   restart_.reset();
   continuesAtOnce_ = false;
   if (!live()) return;
+  stopTry();
   if (session_->state() != Session::State::kStopping) stopping_.start();
   if (sweeps() && !script_) {
     // The step in progress is one of the sweep's, which no training needs.
@@ -471,6 +472,10 @@ Result<void> Run::acceptFallback(const std::string& op, bool accepted, const std
 }
 
 Result<void> Run::addNote(std::int64_t timeNs, const std::string& text) {
+  if (text.starts_with(kTryPrefix)) {
+    return usageError("notes that begin with \"" + std::string(kTryPrefix) +
+                      "\" are Highwater's own");
+  }
   const auto note = makeNote(timeNs, store_.stepAt(timeNs), text);
   if (!note) return note.error();
   if (store_.noteCount() >= wire::kMaxNotes) {

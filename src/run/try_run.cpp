@@ -105,11 +105,16 @@ void TryRun::onEnded() {
 }
 
 void TryRun::finish(std::string problem) {
+  const bool isLive =
+      session_->state() == Session::State::kRunning || session_->state() == Session::State::kPaused;
   phase_ = Phase::kFinished;
-  problem_ = std::move(problem);
-  if (problem_.empty()) {
-    result_ = analysis::triedFixOf(line_, analysis::lastTriedBlocksOf(*store_));
-    if (!result_) problem_ = "it was stopped before enough steps were measured";
+  if (isLive && !problem.empty()) session_->request(TryWaits{});
+  // One that was cut short has what its blocks tell, as the recording will say.
+  result_ = analysis::triedFixOf(line_, analysis::lastTriedBlocksOf(*store_));
+  if (!result_) {
+    problem_ = problem.empty() ? "too few steps were measured, or the script waited though it was "
+                                 "not to, as for a value that has another size each time"
+                               : std::move(problem);
   }
   emit finished();
 }

@@ -86,18 +86,18 @@ class TestTriedFix : public QObject {
     QVERIFY(store.isTried(11) && store.isTried(1000) && !store.isTried(10));
     note(1800, 90, kTriedEnough);
     QVERIFY(store.isTried(90) && !store.isTried(91));
-    QCOMPARE(analysis::lastTriedBlocksOf(store).size(), std::size_t{8});
-    const auto fixes = analysis::triedFixesOf(store);
-    QCOMPARE(fixes.size(), std::size_t{1});
-    QCOMPARE(fixes[0].line, std::string("b.py:2"));
-    QVERIFY(std::abs(fixes[0].gain.estimate - 10) < 1e-9);
-    QCOMPARE(fixes[0].firstStep, 11U);
-    QCOMPARE(fixes[0].lastStep, 90U);
-    // One that was cut off counts with what it has; one without an end has no last block.
-    note(2000, 100, analysis::noteOfTry("c.py:3"));
-    note(2100, 101, kTriesWith);
-    QCOMPARE(analysis::lastTriedBlocksOf(store).size(), std::size_t{0});
-    QCOMPARE(analysis::triedFixesOf(store).size(), std::size_t{1});
+    // No wait was seen at that line: nothing was left out, and nothing is measured.
+    QVERIFY(analysis::lastTriedBlocksOf(store).empty());
+    QVERIFY(analysis::triedFixesOf(store).empty());
+  }
+
+  void aBlockWithAnEvaluationIsLeftOut() {
+    auto blocks =
+        blocksOf({{false, 20}, {true, 14}, {false, 90}, {true, 14}, {false, 20}, {true, 14}});
+    blocks[2].isDisturbed = true;
+    const auto fix = triedFixOf("a.py:1", blocks);
+    QVERIFY(fix);
+    QVERIFY(std::abs(fix->gain.estimate - 6) < 1e-9);
   }
 
   void onlyWaitsOfAScriptCanBeTried() {

@@ -161,7 +161,11 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   if (!store.ownScript()) return "only waits of a script can be left out";
   if (finding.line.empty()) return "the line that waits is not known";
   if (finding.callSites.size() > kMostTriedSites) return "it is about too many places";
+  if (finding.title.find("a size is read") != std::string::npos) {
+    return "the value is a size, and an old one does not fit";
+  }
   for (const CallSiteId site : finding.callSites) {
+    if (site == kOtherId) return "not all of its places are known";
     // GradScaler.step() skips the optimizer where the gradients are not finite.
     const CallSiteParts parts = store.callSiteParts(site);
     for (const char* sign : {"scaler", "grad_scaler", "accelerate/optimizer.py"}) {
@@ -177,6 +181,9 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
                                   each.call_site()) != finding.callSites.end();
     const bool isRead = each.kind() == SyncKind::ScalarRead ||
                         each.kind() == SyncKind::CopyToHost || each.kind() == SyncKind::Synchronize;
+    if (isOfIt && store.name(each.op()).find("empty_cache") != std::string::npos) {
+      return "without it memory could run out";
+    }
     if (isOfIt && !isRead) {
       return "the op that waits there needs the value: " + store.name(each.op());
     }
@@ -418,8 +425,15 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     for (Finding& each : findings.found) {
-      if (each.line != fix.line || !each.canBeTried) continue;
+      if (each.line != fix.line || !each.canBeTried || each.tried) continue;
       each.evidence += "; " + triedText(fix);
+      const bool isNoisy =
+          fix.gain.low <= 0 && each.gainMs && fix.gain.high > each.gainMs->estimate;
+      if (isNoisy) {  // it says nothing against the estimate
+        each.evidence += ", too noisy to tell (" + formatMs(fix.gain.low) + " to " +
+                         formatMs(fix.gain.high) + ')';
+        break;
+      }
       if (!each.gain.empty()) each.evidence += "; the estimate was " + each.gain;
       each.gainMs = Gain{std::max(fix.gain.low, 0.0), std::max(fix.gain.estimate, 0.0),
                          std::max(fix.gain.high, 0.0)};
@@ -427,6 +441,7 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
       each.withinNoise = fix.gain.low <= 0;
       if (steps.medianMs > 0) each.weight = std::min(each.gainMs->estimate / steps.medianMs, 1.0);
       each.tried = fix;
+      break;
     }
   }
 }

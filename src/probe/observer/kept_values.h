@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "probe/observer/tried_waits.h"
+
 namespace at {
 class Tensor;
 }
@@ -9,23 +11,26 @@ namespace c10 {
 class Scalar;
 }
 
-/// The values that the calling thread has read of the device at the places of tryWaits(): each
-/// place's last one, which it gets again where the wait is left out. A read of another type or size
-/// waits as ever.
+/// The values that the calling thread has read of the device at the places of tryWaits(): of each
+/// place the last one, which it gets again where the wait is left out. A read of another type or
+/// size waits as ever.
 namespace highwater::probe {
 
 /// The value to give for a read of `tensor`'s only element; std::nullopt: read it.
-[[nodiscard]] std::optional<c10::Scalar> keptScalar(const at::Tensor& tensor);
-/// Keeps what was read, where the wait is tried.
-void keepScalar(const at::Tensor& tensor, const c10::Scalar& value);
+[[nodiscard]] std::optional<c10::Scalar> keptScalar(const TriedWait& wait,
+                                                    const at::Tensor& tensor) noexcept;
+/// Keeps what was read.
+void keepScalar(const TriedWait& wait, const at::Tensor& tensor, const c10::Scalar& value) noexcept;
 
-/// Gives `to`, a tensor of the CPU, what was copied there last from a tensor like `from`. False:
-/// copy it.
-[[nodiscard]] bool copyKept(at::Tensor& to, const at::Tensor& from);
-/// Keeps a copy of what was copied, where the wait is tried and it is small.
-void keepCopy(const at::Tensor& to, const at::Tensor& from);
+/// Whether a copy may be tried: of a plain tensor that is small, to the CPU, of which no gradient
+/// is wanted.
+[[nodiscard]] bool isTriableCopy(const at::Tensor& to, const at::Tensor& from) noexcept;
+/// Gives `to` what was copied there last from a tensor like `from`. False: copy it.
+[[nodiscard]] bool copyKept(const TriedWait& wait, at::Tensor& to, const at::Tensor& from) noexcept;
+/// Keeps a copy of what was copied.
+void keepCopy(const TriedWait& wait, const at::Tensor& to) noexcept;
 
 /// Forgets all values of the calling thread.
-void forgetKeptValues();
+void forgetKeptValues() noexcept;
 
 }  // namespace highwater::probe

@@ -1,17 +1,23 @@
 #include "probe/observer/tried_waits.h"
 
 #include <algorithm>
+#include <exception>
+#include <unordered_map>
 #include <utility>
 
-#include "probe/call_sites/call_sites.h"
+#include "probe/observer/thread_op_stack.h"
+#include "probe/stream/recorder.h"
 
 namespace highwater::probe {
 namespace {
 
 struct Tries {
-  CallSites* sites = nullptr;
+  Recorder* recorder = nullptr;
   std::vector<CallSiteId> places;
   bool leavesOut = false;
+  MayLeaveOut may = nullptr;
+  std::uint32_t step = 0;
+  std::unordered_map<CallSiteId, std::uint32_t> waits;  ///< of that step
 };
 
 Tries& triesOfThread() {
@@ -21,20 +27,31 @@ Tries& triesOfThread() {
 
 }  // namespace
 
-std::optional<TriedWait> triedWaitHere() {
-  if (!triesWaits) return std::nullopt;
-  const Tries& tries = triesOfThread();
-  const CallSites::Interpreter ask = tries.sites->interpreter();
-  const CallSiteId here = ask ? ask(*tries.sites) : kNoId;
-  const auto found = std::find(tries.places.begin(), tries.places.end(), here);
-  if (here == kNoId || here == kOtherId || found == tries.places.end()) return std::nullopt;
-  return TriedWait{static_cast<std::size_t>(found - tries.places.begin()), tries.leavesOut};
+std::optional<TriedWait> triedWaitHere() noexcept {
+  if (!triesWaits || !kernelsObserve.load(std::memory_order_relaxed)) return std::nullopt;
+  try {
+    Tries& tries = triesOfThread();
+    CallSites& sites = tries.recorder->callSites();
+    const CallSites::Interpreter ask = sites.interpreter();
+    const CallSiteId here = ask ? ask(sites) : kNoId;
+    const bool isTried =
+        std::find(tries.places.begin(), tries.places.end(), here) != tries.places.end();
+    if (!isTried || here == kNoId || here == kOtherId || !tries.may()) return std::nullopt;
+    if (std::exchange(tries.step, tries.recorder->step()) != tries.step) tries.waits.clear();
+    const std::uint64_t place = (std::uint64_t{here} << 32) | tries.waits[here]++;
+    return TriedWait{place, tries.leavesOut};
+  } catch (const std::exception&) {
+    return std::nullopt;  // no memory: it waits as ever
+  }
 }
 
-void tryWaits(CallSites& sites, std::vector<CallSiteId> places, bool leavesOut) {
-  Tries& tries = triesOfThread();
-  triesWaits = !places.empty();
-  tries = {&sites, std::move(places), leavesOut};
+void tryWaits(Recorder& recorder, std::vector<CallSiteId> places, bool leavesOut, MayLeaveOut may) {
+  triesOfThread() = {&recorder, std::move(places), leavesOut, may, 0, {}};
+  triesWaits = true;
+}
+
+void tryNoWaits() noexcept {
+  triesWaits = copiesToHost = false;
 }
 
 }  // namespace highwater::probe

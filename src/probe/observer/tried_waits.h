@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -8,7 +9,7 @@
 
 namespace highwater::probe {
 
-class CallSites;
+class Recorder;
 
 /// Waits for the device that are left out for a while, so that the user sees how the run is without
 /// them. Of each thread; only the thread that trains has any, and sets them between two steps.
@@ -18,14 +19,25 @@ inline constinit thread_local bool triesWaits = false;
 
 /// A wait at one of the tried places.
 struct TriedWait {
-  std::size_t place = 0;   ///< among those of tryWaits()
-  bool isLeftOut = false;  ///< else it is as ever
+  std::uint64_t place = 0;  ///< the call site, and the how-manieth wait there it is in its step
+  bool isLeftOut = false;   ///< else it is as ever
 };
-/// Which of the tried places the calling thread's code is at; std::nullopt: none.
-[[nodiscard]] std::optional<TriedWait> triedWaitHere();
+/// Whether the calling thread's code is at a tried place; std::nullopt: no, or nothing is observed.
+/// Ask once for each wait, whether it is left out or not, so that both cost the same.
+[[nodiscard]] std::optional<TriedWait> triedWaitHere() noexcept;
 
-/// Tries the waits at these call sites of the interpreted code, from now on; none: no more. `sites`
-/// must outlive the try.
-void tryWaits(CallSites& sites, std::vector<CallSiteId> places, bool leavesOut);
+/// Whether the code that waits may do without: false in PyTorch's own, which decides by the value,
+/// as a GradScaler whether the optimizer steps.
+using MayLeaveOut = bool (*)() noexcept;
+
+/// Tries the waits at these call sites of the interpreted code, from now on. `recorder` must
+/// outlive the try.
+void tryWaits(Recorder& recorder, std::vector<CallSiteId> places, bool leavesOut, MayLeaveOut may);
+/// Every wait of the calling thread is as ever.
+void tryNoWaits() noexcept;
+
+/// Notes that the calling thread has queued a copy to the host that it does not wait for: the next
+/// synchronize() makes it complete, and is not left out.
+inline constinit thread_local bool copiesToHost = false;
 
 }  // namespace highwater::probe

@@ -3,6 +3,7 @@
 #include <ATen/record_function.h>
 
 #include <array>
+#include <optional>
 
 #include "probe/observer/kept_values.h"
 #include "probe/observer/loss_reads.h"
@@ -43,27 +44,37 @@ void observe(const c10::OperatorHandle& op, c10::DispatchKeySet keys, c10::Stack
 at::Tensor& observeCopy(c10::DispatchKeySet keys, at::Tensor& self, const at::Tensor& source,
                         bool nonBlocking) {
   static const CopyOp op = copyOp();
-  const bool isTried =
-      triesWaits && !nonBlocking && self.is_cpu() && isOnDevice(source) && kernelsObserve;
-  if (isTried && copyKept(self, source)) [[unlikely]]
-    return self;
-  std::array<c10::IValue, 3> inputs;
-  const OpenOp open((isOnDevice(self) || isOnDevice(source)) &&
-                    beginOp(op, false, __builtin_return_address(0), [&] {
-                      inputs = {self, source, nonBlocking};
-                      return c10::ArrayRef<c10::IValue>(inputs);
-                    }));
-  op.redispatch(keysAfter(kWatchKey, keys), self, source, nonBlocking);
-  if (isTried) [[unlikely]]
-    keepCopy(self, source);
+  std::optional<TriedWait> tried;
+  if (triesWaits && self.is_cpu() && isOnDevice(source)) [[unlikely]] {
+    if (nonBlocking) {
+      copiesToHost = true;
+    } else if (isTriableCopy(self, source)) {
+      tried = triedWaitHere();
+    }
+    if (tried && copyKept(*tried, self, source)) return self;
+  }
+  {
+    std::array<c10::IValue, 3> inputs;
+    const OpenOp open((isOnDevice(self) || isOnDevice(source)) &&
+                      beginOp(op, false, __builtin_return_address(0), [&] {
+                        inputs = {self, source, nonBlocking};
+                        return c10::ArrayRef<c10::IValue>(inputs);
+                      }));
+    op.redispatch(keysAfter(kWatchKey, keys), self, source, nonBlocking);
+  }
+  if (tried) [[unlikely]]
+    keepCopy(*tried, self);
   return self;
 }
 
 at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
   static const ScalarReadOp op = scalarReadOp();
-  const bool isTried = triesWaits && isOnDevice(self) && kernelsObserve;
-  if (isTried) [[unlikely]] {
-    if (const auto kept = keptScalar(self)) return *kept;
+  std::optional<TriedWait> tried;
+  if (triesWaits && isOnDevice(self)) [[unlikely]] {
+    tried = triedWaitHere();
+    if (tried) {
+      if (const auto kept = keptScalar(*tried, self)) return *kept;
+    }
   }
   c10::IValue input;
   const OpenOp open(isOnDevice(self) && beginOp(op, false, __builtin_return_address(0), [&] {
@@ -72,8 +83,8 @@ at::Scalar observeScalarRead(c10::DispatchKeySet keys, const at::Tensor& self) {
                     }));
   const at::Scalar value = op.redispatch(keysAfter(kWatchKey, keys), self);
   if (isOnDevice(self)) noteScalarRead(self, value);
-  if (isTried) [[unlikely]]
-    keepScalar(self, value);
+  if (tried) [[unlikely]]
+    keepScalar(*tried, self, value);
   return value;
 }
 

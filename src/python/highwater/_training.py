@@ -717,12 +717,12 @@ class Training(StepListener):
 
     def _take_commands(self, paused: bool) -> bool:
         commands, self._postponed = self._postponed + self.probe.poll_commands(), []
+        stops = False
         for name, value in commands:
             if name in ("pause", "resume", "stop"):
                 paused = name == "pause"
-            if name == "stop" and not self._has_stopped:
-                self._has_stopped = True
-                _thread.interrupt_main()  # what Ctrl+C does, which trainers know how to end at
+            if name == "stop":
+                stops = True
             elif name == "empty_cache":
                 self.probe.empty_cache()
             elif name == "level":
@@ -733,6 +733,9 @@ class Training(StepListener):
                 self.knobs.turn(*value)
             elif name == "tell":
                 tell(value)
+        if stops and not self._has_stopped:  # last, as it raises
+            self._has_stopped = True
+            _thread.interrupt_main()  # what Ctrl+C does, which trainers know how to end at
         return paused
 
     def finish(self, limit_ms: int = 1000) -> None:

@@ -89,7 +89,14 @@ ScriptProbe* ofTrainingThread() {
 /// The probe that broke off; its threads run until hw_stop().
 std::atomic<ScriptProbe*> broken{nullptr};
 
+/// Has the calling thread wait as ever.
+void endTry() {
+  probe::tryNoWaits();
+  probe::forgetKeptValues();
+}
+
 void forgetInChild() {
+  endTry();
   ScriptProbe* probe = running.exchange(nullptr);
   if (!probe) probe = broken.exchange(nullptr);
   if (!probe) return;
@@ -260,6 +267,7 @@ const char* hw_connect(const char* socket, const char* token_file) {
 }
 
 void hw_stop(bool interrupted, const char* error, bool in_evaluation, std::uint64_t limit_ms) {
+  endTry();
   ScriptProbe* probe = running.exchange(nullptr);
   if (!probe) probe = broken.exchange(nullptr);
   withProbe(probe, [&](ScriptProbe& it) {
@@ -407,11 +415,15 @@ void hw_empty_cache() {
 }
 
 void hw_try_waits(const std::uint32_t* call_sites, std::uint64_t count, bool leaves_out) {
-  withProbe(ofTrainingThread(), [=](ScriptProbe& probe) {
+  if (!isTrainingThread()) return;
+  if (count == 0) endTry();
+  withProbe(recording(), [=](ScriptProbe& probe) {
     if (probe.isOnMps()) probe::waitForDevice();
-    probe::tryWaits(probe.recorder().callSites(), {call_sites, call_sites + count}, leaves_out);
-    if (count == 0) probe::forgetKeptValues();
-    probe.mark(count == 0 ? kTriedEnough : leaves_out ? kTriesWithout : kTriesWith);
+    if (count > 0) {
+      probe::tryWaits(probe.recorder(), {call_sites, call_sites + count}, leaves_out,
+                      &mayLeaveOutHere);
+    }
+    probe.noteTry(count == 0 ? kTriedEnough : leaves_out ? kTriesWithout : kTriesWith);
   });
 }
 

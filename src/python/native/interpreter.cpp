@@ -4,6 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
+#include <iterator>
 #include <memory>
 #include <string_view>
 #include <unordered_map>
@@ -356,6 +358,24 @@ CallSiteId pythonCallSite(probe::CallSites& sites) noexcept {
     for (std::size_t i = 0; i < count; ++i) python().decRef(reinterpret_cast<PyObject*>(codes[i]));
   }
   return id;
+}
+
+bool mayLeaveOutHere() noexcept {
+  if (!canAsk()) return false;
+  const Gil gil;
+  try {
+    const auto frame = innermostFrame();
+    const std::string file =
+        frame ? textOf(Reference(python().code(frame.get())).get(), "co_filename") : std::string();
+    if (file.empty()) return false;
+    if (file.find("/torch/") == std::string::npos) return true;
+    constexpr std::string_view kHarmless[] = {"/torch/_tensor.py", "/torch/_tensor_str.py",
+                                              "/torch/mps/", "/torch/accelerator/"};
+    return std::any_of(std::begin(kHarmless), std::end(kHarmless),
+                       [&](std::string_view each) { return file.find(each) != std::string::npos; });
+  } catch (const std::exception&) {
+    return false;
+  }
 }
 
 }  // namespace highwater::python

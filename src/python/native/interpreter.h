@@ -37,4 +37,9 @@ void passGil();
 /// kOtherId.
 [[nodiscard]] CallSiteId interruptedCallSite(probe::CallSites& sites);
 
+/// Whether the function that runs on this thread is the user's, or a library's that is not
+/// PyTorch's; of PyTorch's those that print a tensor or wait for the device do as well. What else
+/// of PyTorch reads a value decides by it.
+[[nodiscard]] bool mayLeaveOutHere() noexcept;
+
 }  // namespace highwater::python

@@ -417,6 +417,12 @@ void ScriptProbe::knobTurned(std::size_t knob, double value) {
 }
 
 void ScriptProbe::mark(std::string_view text) {
+  // Only a try has notes that begin so.
+  const std::string users = text.starts_with(kTryPrefix) ? '"' + std::string(text) : "";
+  recorder_.mark(events::MarkerKind::Note, recorder_.step(), 0, 0, users.empty() ? text : users);
+}
+
+void ScriptProbe::noteTry(std::string_view text) {
   recorder_.mark(events::MarkerKind::Note, recorder_.step(), 0, 0, text);
 }
 

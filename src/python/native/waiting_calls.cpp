@@ -41,7 +41,7 @@ struct Function {
   const char* shown;  ///< what the user called
   SyncKind kind;
   bool onlySimulated = false;  ///< a Mac's does not wait
-  bool givesNone = false;      ///< it returns None, and may be left out
+  bool givesNone = false;      ///< it returns None, and may be left out: not what frees memory
 };
 
 /// An event's wait() and a stream's wait_event() only queue a command, and the counters and the
@@ -49,13 +49,12 @@ struct Function {
 /// draws numbers in its queue.
 constexpr Function kFunctions[] = {
     {"_C", "_mps_deviceSynchronize", "torch.mps.synchronize", SyncKind::Synchronize, false, true},
-    {"_C", "_mps_emptyCache", "torch.mps.empty_cache", SyncKind::Synchronize, false, true},
+    {"_C", "_mps_emptyCache", "torch.mps.empty_cache", SyncKind::Synchronize},
     {"_C", "_mps_synchronizeEvent", "torch.mps.Event.synchronize", SyncKind::EventWait},
     {"_C", "_mps_elapsedTimeOfEvents", "torch.mps.Event.elapsed_time", SyncKind::EventWait},
     {"_C", "_accelerator_synchronizeDevice", "torch.accelerator.synchronize", SyncKind::Synchronize,
      false, true},
-    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize, false,
-     true},
+    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize},
     {"Event", "synchronize", "torch.Event.synchronize", SyncKind::EventWait},
     {"Event", "elapsed_time", "torch.Event.elapsed_time", SyncKind::EventWait},
     {"Stream", "synchronize", "torch.Stream.synchronize", SyncKind::Synchronize},
@@ -137,14 +136,10 @@ bool begin(const Function& called) noexcept {
   }
 }
 
-/// Whether the user tries the training without this wait.
+/// Whether the user tries the training without this wait. A copy that goes on is waited for.
 bool isLeftOut() noexcept {
-  try {
-    const auto tried = probe::triedWaitHere();
-    return tried && tried->isLeftOut && probe::kernelsObserve;
-  } catch (const std::exception&) {
-    return false;
-  }
+  const auto tried = probe::triedWaitHere();
+  return tried && tried->isLeftOut && !std::exchange(probe::copiesToHost, false);
 }
 
 template <std::size_t index, typename... Arguments>
