@@ -9,6 +9,7 @@
 #include "views/panels/script_controls.h"
 #include "views/panes/pane_stack.h"
 #include "window/device_badge.h"
+#include "window/findings_dock.h"
 #include "window/main_window.h"
 #include "window/run_dialogs.h"
 #include "window/run_notices.h"
