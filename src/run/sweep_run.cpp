@@ -19,6 +19,7 @@ namespace highwater::run {
 
 using session::Session;
 using tuning::Setting;
+using tuning::settingOf;
 
 namespace {
 
@@ -40,11 +41,6 @@ std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t 
       records.begin(), records.end(), step,
       [](const events::StepRecord& each, std::uint32_t number) { return each.step() < number; });
   return static_cast<std::size_t>(row - records.begin());
-}
-
-bool hasSetting(const events::StepRecord& step, Setting setting) {
-  return step.batch_size() == setting.batch &&
-         std::max(1U, step.sequence_length()) == setting.length;
 }
 
 }  // namespace
@@ -207,8 +203,9 @@ void SweepRun::readRun(const RunDescription& run) {
     const auto& records = store_->steps().records;
     const bool isKnown =
         options_.startsWithRun ||
-        std::any_of(records.begin(), records.end(),
-                    [this](const events::StepRecord& step) { return hasSetting(step, original_); });
+        std::any_of(records.begin(), records.end(), [this](const events::StepRecord& step) {
+          return settingOf(step) == original_;
+        });
     const std::uint32_t first = firstSweepBatch(sweep.smallestBatch, sweep.largestBatch);
     if (isOfLengths && isWithin && (isKnown || original_.batch <= first)) {
       sweep.start = original_;
@@ -328,7 +325,7 @@ void SweepRun::begin() {
   const Setting setting = next_->setting;
   const bool isFirstOfRun =
       settings().empty() && std::all_of(records.begin(), records.end(), [&](const auto& step) {
-        return hasSetting(step, setting);
+        return settingOf(step) == setting;
       });
   // Nothing larger has left blocks in the cache, and the trace of a run's first steps stays whole.
   measure(setting, !isFirstOfRun);
@@ -509,7 +506,7 @@ bool SweepRun::wasSetToSomethingElse() const {
 /// Whether a step is at the setting that is being measured.
 bool SweepRun::isAt(const events::StepRecord& step) const {
   const Setting& setting = next_->setting;
-  return script_ ? script_->isAt(step, setting) : hasSetting(step, setting);
+  return script_ ? script_->isAt(step, setting) : settingOf(step) == setting;
 }
 
 /// Whether a step of the current setting ran out of memory. An evaluation has a batch of its own,
@@ -632,8 +629,8 @@ void SweepRun::readMemory(const std::vector<std::size_t>& rows, tuning::Observat
   if (!hasMemory()) return;
   for (const analysis::StepEnd& stepEnd : analysis::currentAtStepEnds(*store_)) {
     if (stepEnd.step < firstStep_ || stepEnd.bytes <= 0) continue;
-    const std::size_t row = rowAt(store_->steps().records, stepEnd.step);
-    if (row == store_->steps().records.size() || !isAt(store_->steps().records[row])) continue;
+    const auto row = store_->rowOf(stepEnd.step);
+    if (!row || !isAt(store_->steps().records[*row])) continue;
     const auto bytes = static_cast<std::uint64_t>(stepEnd.bytes);
     memory.leftAllocated =
         memory.leftAllocated == 0 ? bytes : std::min(memory.leftAllocated, bytes);

@@ -90,6 +90,37 @@ void askToLiftLimit(QWidget* parent, std::function<void(bool lift)> answered) {
   dialog->open();
 }
 
+namespace {
+
+/// A question with one answer besides Cancel.
+struct Question {
+  const char *dialog, *button;  ///< names of the objects
+  QString title, question, details, action;
+  bool isDestructive = false;  ///< then Cancel is what Return chooses
+};
+
+QDialog* askBefore(QWidget* parent, const Question& asked, std::function<void()> chosen) {
+  auto* dialog = new QMessageBox(asked.isDestructive ? QMessageBox::Warning : QMessageBox::Question,
+                                 asked.title, asked.question, QMessageBox::Cancel, parent);
+  dialog->setObjectName(QLatin1String(asked.dialog));
+  dialog->setAttribute(Qt::WA_DeleteOnClose);
+  dialog->setInformativeText(asked.details);
+  QPushButton* button = dialog->addButton(
+      asked.action, asked.isDestructive ? QMessageBox::DestructiveRole : QMessageBox::AcceptRole);
+  button->setObjectName(QLatin1String(asked.button));
+  if (asked.isDestructive) {
+    dialog->setDefaultButton(QMessageBox::Cancel);
+  } else {
+    dialog->setDefaultButton(button);
+  }
+  QObject::connect(button, &QPushButton::clicked, parent,
+                   [chosen = std::move(chosen)] { chosen(); });
+  dialog->open();
+  return dialog;
+}
+
+}  // namespace
+
 QDialog* askToLeaveScript(QWidget* parent, const QString& program,
                           std::function<void(ScriptFate fate)> chosen) {
   auto* dialog =
@@ -115,60 +146,53 @@ QDialog* askToLeaveScript(QWidget* parent, const QString& program,
 }
 
 QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<void()> chosen) {
-  auto* dialog = new QMessageBox(QMessageBox::Warning, tr("Kill the program"),
-                                 tr("%1 does not stop.").arg(program), QMessageBox::Cancel, parent);
-  dialog->setObjectName(QStringLiteral("killScriptDialog"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setInformativeText(
-      tr("It was interrupted as by Ctrl+C, and may ignore that or still save its model. Killed, it "
-         "saves nothing more; what was recorded stays."));
-  QPushButton* kill = dialog->addButton(tr("Kill it"), QMessageBox::DestructiveRole);
-  kill->setObjectName(QStringLiteral("killScriptButton"));
-  dialog->setDefaultButton(QMessageBox::Cancel);
-  QObject::connect(kill, &QPushButton::clicked, parent, [chosen = std::move(chosen)] { chosen(); });
-  dialog->open();
-  return dialog;
+  return askBefore(
+      parent,
+      {.dialog = "killScriptDialog",
+       .button = "killScriptButton",
+       .title = tr("Kill the program"),
+       .question = tr("%1 does not stop.").arg(program),
+       .details = tr("It was interrupted as by Ctrl+C, and may ignore that or still "
+                     "save its model. Killed, it saves nothing more; what was recorded "
+                     "stays."),
+       .action = tr("Kill it"),
+       .isDestructive = true},
+      std::move(chosen));
 }
 
 QDialog* askToTryFix(QWidget* parent, const QString& line, std::function<void()> chosen) {
-  auto* dialog = new QMessageBox(QMessageBox::Question, tr("Try it"),
-                                 tr("Train without the waits at %1 for some steps?").arg(line),
-                                 QMessageBox::Cancel, parent);
-  dialog->setObjectName(QStringLiteral("tryFixDialog"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setInformativeText(tr(
-      "In turns, for ten steps or more each, the line gets the value that it read last instead of "
-      "waiting for a new one; then everything is as before. What it prints lags meanwhile. Do "
-      "not try it where the value decides how the training goes on."));
-  QPushButton* start = dialog->addButton(tr("Try it"), QMessageBox::AcceptRole);
-  start->setObjectName(QStringLiteral("tryFixStartButton"));
-  dialog->setDefaultButton(start);
-  QObject::connect(start, &QPushButton::clicked, parent,
-                   [chosen = std::move(chosen)] { chosen(); });
-  dialog->open();
-  return dialog;
+  return askBefore(
+      parent,
+      {.dialog = "tryFixDialog",
+       .button = "tryFixStartButton",
+       .title = tr("Try it"),
+       .question = tr("Train without the waits at %1 for some steps?").arg(line),
+       .details =
+           tr("In turns, for ten steps or more each, the line gets the value that it read last "
+              "instead of waiting for a new one; then everything is as before. What it prints lags "
+              "meanwhile. Do not try it where the value decides how the training goes on."),
+       .action = tr("Try it"),
+       .isDestructive = false},
+      std::move(chosen));
 }
 
 QDialog* askToSweepScript(QWidget* parent, const QString& program, bool runs,
                           std::function<void()> chosen) {
-  auto* dialog =
-      new QMessageBox(QMessageBox::Question, tr("Sweep"),
-                      tr("Sweep the batch size of %1?").arg(program), QMessageBox::Cancel, parent);
-  dialog->setObjectName(QStringLiteral("sweepScriptDialog"));
-  dialog->setAttribute(Qt::WA_DeleteOnClose);
-  dialog->setInformativeText(
-      runs
-          ? tr("It trains on at other batch sizes for some steps each, and then at its own. What "
-               "it learns meanwhile it keeps.")
-          : tr("It is started anew, trains at several batch sizes for some steps each, and is then "
-               "interrupted as by Ctrl+C. Files that it writes it writes as in any training."));
-  QPushButton* sweep = dialog->addButton(tr("Sweep"), QMessageBox::AcceptRole);
-  sweep->setObjectName(QStringLiteral("sweepScriptButton"));
-  dialog->setDefaultButton(sweep);
-  QObject::connect(sweep, &QPushButton::clicked, parent,
-                   [chosen = std::move(chosen)] { chosen(); });
-  dialog->open();
-  return dialog;
+  return askBefore(
+      parent,
+      {.dialog = "sweepScriptDialog",
+       .button = "sweepScriptButton",
+       .title = tr("Sweep"),
+       .question = tr("Sweep the batch size of %1?").arg(program),
+       .details =
+           runs ? tr("It trains on at other batch sizes for some steps each, and then at its own. "
+                     "What it learns meanwhile it keeps.")
+                : tr("It is started anew, trains at several batch sizes for some steps each, and "
+                     "is then interrupted as by Ctrl+C. Files that it writes it writes as in any "
+                     "training."),
+       .action = tr("Sweep"),
+       .isDestructive = false},
+      std::move(chosen));
 }
 
 }  // namespace highwater::window

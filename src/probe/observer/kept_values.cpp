@@ -79,7 +79,7 @@ bool isTriableCopy(const at::Tensor& to, const at::Tensor& from) noexcept {
   }
 }
 
-bool copyKept(const TriedWait& wait, at::Tensor& to, const at::Tensor& /*from*/) noexcept {
+bool copyKept(const TriedWait& wait, at::Tensor& to) noexcept {
   try {
     const KeptValue* kept = wait.isLeftOut ? keptAt(wait, to.scalar_type()) : nullptr;
     if (!kept || kept->bytes.size() != to.nbytes() || to.sizes() != kept->sizes) return false;

@@ -25,8 +25,8 @@ void keepScalar(const TriedWait& wait, const at::Tensor& tensor, const c10::Scal
 /// Whether a copy may be tried: of a plain tensor that is small, to the CPU, of which no gradient
 /// is wanted.
 [[nodiscard]] bool isTriableCopy(const at::Tensor& to, const at::Tensor& from) noexcept;
-/// Gives `to` what was copied there last from a tensor like `from`. False: copy it.
-[[nodiscard]] bool copyKept(const TriedWait& wait, at::Tensor& to, const at::Tensor& from) noexcept;
+/// Gives `to` what was copied there last, if that had its type and sizes. False: copy it.
+[[nodiscard]] bool copyKept(const TriedWait& wait, at::Tensor& to) noexcept;
 /// Keeps a copy of what was copied.
 void keepCopy(const TriedWait& wait, const at::Tensor& to) noexcept;
 

@@ -37,7 +37,8 @@ std::optional<TriedWait> triedWaitHere() noexcept {
     const bool isTried =
         std::find(tries.places.begin(), tries.places.end(), here) != tries.places.end();
     if (!isTried || here == kNoId || here == kOtherId || !tries.may()) return std::nullopt;
-    if (std::exchange(tries.step, tries.recorder->step()) != tries.step) tries.waits.clear();
+    const std::uint32_t step = tries.recorder->step();
+    if (std::exchange(tries.step, step) != step) tries.waits.clear();
     const std::uint64_t place = (std::uint64_t{here} << 32) | tries.waits[here]++;
     return TriedWait{place, tries.leavesOut};
   } catch (const std::exception&) {

@@ -7,20 +7,21 @@
 
 #include "core/ids.h"
 
+/// Waits for the device that are left out for a while, so that the user sees how the run is without
+/// them. Each thread has its own; only the thread that trains has any, and sets them between two
+/// steps.
 namespace highwater::probe {
 
 class Recorder;
 
-/// Waits for the device that are left out for a while, so that the user sees how the run is without
-/// them. Of each thread; only the thread that trains has any, and sets them between two steps.
-///
-/// Whether the thread tries any: all that a wait asks otherwise.
+/// Whether the calling thread tries any. While it does not, a wait looks at nothing else.
 inline constinit thread_local bool triesWaits = false;
 
 /// A wait at one of the tried places.
 struct TriedWait {
-  std::uint64_t place = 0;  ///< the call site, and the how-manieth wait there it is in its step
-  bool isLeftOut = false;   ///< else it is as ever
+  std::uint64_t place =
+      0;  ///< the call site, and the number of the wait among those there in its step
+  bool isLeftOut = false;  ///< else it is as ever
 };
 /// Whether the calling thread's code is at a tried place; std::nullopt: no, or nothing is observed.
 /// Ask once for each wait, whether it is left out or not, so that both cost the same.

@@ -51,7 +51,7 @@ at::Tensor& observeCopy(c10::DispatchKeySet keys, at::Tensor& self, const at::Te
     } else if (isTriableCopy(self, source)) {
       tried = triedWaitHere();
     }
-    if (tried && copyKept(*tried, self, source)) return self;
+    if (tried && copyKept(*tried, self)) return self;
   }
   {
     std::array<c10::IValue, 3> inputs;

@@ -79,7 +79,7 @@ class Training:
             driver = each["driver"]
             fresh.append({"batch": each["batch_size"], "measured": self.peak(each["batch_size"]),
                           **{key: driver[key] for key in ("bytes", "lower", "upper", "kind")}})
-        return {"name": self.name, "settings": len(swept["settings"]), "steps": len(tried) and facts["run"].get("steps"),
+        return {"name": self.name, "settings": len(swept["settings"]),
                 "out_of_memory": sum(each["out_of_memory"] for each in swept["settings"]),
                 "stopped": swept["stopped"], "limit": swept["limit"], "found": max(safe, default=0),
                 "recommended": (swept["recommended"] or {}).get("batch"),
