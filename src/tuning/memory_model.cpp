@@ -25,6 +25,8 @@ constexpr double kPlayedMargin = 0.01;
 constexpr double kPlayedMarginOfLengths = 0.07;
 /// Requests that explain the measured peaks no better are not used.
 constexpr double kMostPlayedError = 0.1;
+/// The least share by which played peaks must differ to tell how they grow.
+constexpr double kLeastPlayedGrowth = 0.05;
 
 std::uint64_t bytesOf(double bytes) {
   constexpr double kMost = 9e18;
@@ -230,7 +232,7 @@ Result<MemoryModel> MemoryModel::fit(std::span<const Observation> observations,
 /// Keeps the requests if they explain what was measured.
 void MemoryModel::useRequests(RequestModel requests) {
   double error = 0, rawError = 0, driverOff = 0;
-  bool compared = false;
+  std::vector<std::pair<double, double>> peaks;  // played and measured
   for (const Observation& each : observations_) {
     if (!requests.canPlay(each.setting)) continue;
     const PlayedPeak peak = requests.play(each.setting, limits_);
@@ -243,10 +245,18 @@ void MemoryModel::useRequests(RequestModel requests) {
     }
     const double reused = reuseSlack(measured, requests.fromStart());
     error = std::max(error, (std::abs(played - measured) - reused) / measured);
-    compared = true;
+    peaks.emplace_back(played, measured);
   }
-  if (!compared || error > kMostPlayedError) return;
+  if (peaks.empty() || error > kMostPlayedError) return;
   requests_ = std::move(requests);
+  const auto [least, most] = std::minmax_element(peaks.begin(), peaks.end());
+  const double playedGrowth = most->first - least->first;
+  const double measuredGrowth = most->second - least->second;
+  mostPlayed_ = most->first;
+  if (playedGrowth > kLeastPlayedGrowth * most->first) {
+    const double unplayed = measuredGrowth - playedGrowth - kRepeatNoise * most->second;
+    unplayedGrowth_ = std::max(0.0, unplayed) / playedGrowth;
+  }
   playedError_ = std::max(0.0, error);
   playedDriverOff_ = driverOff;
   confidence_.error = rawError;
@@ -258,6 +268,12 @@ double MemoryModel::playedMargin(Setting setting) const {
   std::size_t sameLength = 0;
   for (const Setting& each : requests_->settings()) sameLength += each.length == setting.length;
   return std::max(sameLength > 1 ? kPlayedMargin : kPlayedMarginOfLengths, 1.5 * playedError_);
+}
+
+/// How much more than the played bytes a setting may take, as a share: where what was measured grew
+/// by more than what was played, it will beyond the largest measured setting too.
+double MemoryModel::unplayedShare(double played) const {
+  return played > 0 ? unplayedGrowth_ * std::max(0.0, played - mostPlayed_) / played : 0;
 }
 
 /// Driver memory jumps where a request needs another heap: what slightly smaller and larger
@@ -278,7 +294,10 @@ Range MemoryModel::playedDriver(Setting setting, const MpsHeaps* held) const {
   };
   Range range;
   range.likely = played(setting);
-  const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin));
+  const double unplayed =
+      unplayedGrowth_ > 0 ? unplayedShare(static_cast<double>(requests_->play(setting, {}).current))
+                          : 0;
+  const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin + unplayed));
   // Where the heaps of three measured settings were played exactly, no more are expected here.
   const double least = held ? kLargeHeap : requests_->settings().size() > 2 ? 0 : kSmallHeap;
   const double heap = requests_->fromStart()
@@ -392,7 +411,7 @@ Prediction MemoryModel::current(Setting setting) const {
     const auto bytes =
         static_cast<double>(peak.refused ? requests_->play(setting, {}).current : peak.current);
     const double off = playedMargin(setting) * bytes + reuseSlack(bytes, requests_->fromStart());
-    range = {bytes - off, bytes, bytes + off};
+    range = {bytes - off, bytes, bytes * (1 + unplayedShare(bytes)) + off};
   } else {
     range = fit_.at(setting);
   }

@@ -168,6 +168,7 @@ class MemoryModel {
     return requests_ && requests_->canPlay(setting);
   }
   [[nodiscard]] double playedMargin(Setting setting) const;
+  [[nodiscard]] double unplayedShare(double played) const;
   [[nodiscard]] Range playedDriver(Setting setting, const MpsHeaps* held) const;
   [[nodiscard]] Prediction driverFromHere(Setting setting) const;
   [[nodiscard]] double leastDriver(Setting setting) const;
@@ -189,6 +190,8 @@ class MemoryModel {
   std::optional<HeldMemory> held_;
   std::shared_ptr<const MpsHeaps> heldHeaps_;  ///< of goingOn(), where the requests are known
   double heldBeside_ = 0;       ///< what is held beyond heldHeaps_, in bytes; may be negative
+  double mostPlayed_ = 0;       ///< the largest played peak of current that was measured
+  double unplayedGrowth_ = 0;   ///< what measured peaks grew by beyond played ones, as their share
   double playedError_ = 0;      ///< largest relative error of a played peak of current
   double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes
   Confidence confidence_;

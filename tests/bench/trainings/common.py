@@ -27,7 +27,9 @@ class Made(torch.utils.data.Dataset):
 
 
 def device() -> torch.device:
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    if torch.backends.mps.is_available():
+        return torch.device("mps")
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
 
 def endless(loader):
