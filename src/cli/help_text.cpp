@@ -82,9 +82,8 @@ std::string usageText(const CLI::App& app, const std::string& name) {
     if (!each->get_positional()) continue;
     const std::string positional = each->get_name(true);
     const bool command = each->get_items_expected_max() > 1;
-    usage += command                ? " -- " + positional + "..."
-             : each->get_required() ? ' ' + positional
-                                    : " [" + positional + ']';
+    const std::string words = command ? "-- " + positional + "..." : positional;
+    usage += each->get_required() ? ' ' + words : " [" + words + ']';
   }
   return usage;
 }

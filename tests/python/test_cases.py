@@ -255,7 +255,7 @@ class Judged(Recording):
         text = self.report_as() if case.keys() & {"any_in_report", "never_in_report"} else ""
         for key, there, wanted, message in (
                 ("first", of_work[:1], True, "the first finding lacks"), ("any", findings, True, "no finding says"),
-                ("never", findings, False, "a finding says"),
+                ("never", of_work, False, "a finding says"),
                 ("waits", texts(report["sync_points"]), True, "no wait at"),
                 ("any_in_report", [text], True, "the report lacks"),
                 ("never_in_report", [text], False, "the report says")):

@@ -161,7 +161,7 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   if (!store.ownScript()) return "only waits of a script can be left out";
   if (finding.line.empty()) return "the line that waits is not known";
   if (finding.callSites.size() > kMostTriedSites) return "it is about too many places";
-  if (finding.title.find("a size is read") != std::string::npos) {
+  if (finding.readsSize) {
     return "the value is a size, and an old one does not fit";
   }
   for (const CallSiteId site : finding.callSites) {

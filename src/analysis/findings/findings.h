@@ -84,6 +84,7 @@ struct Finding {
   std::string gain;          ///< the same in words: gainText(); empty where it is unknown
   bool canBeTried = false;   ///< in this run: whyNotTried() has no reason
   bool readsForLog = false;  ///< waits for values that the step does not need, as far as is known
+  bool readsSize = false;    ///< waits for the size of something, as of a selection
   std::optional<TriedFix> tried;  ///< what the fix gained where it was tried; then gainMs is that
   bool assumed = false;  ///< half of the time is assumed, not measured: it weighs half of its gain
   bool vague = false;    ///< no line or event of its own: what is measured comes before it

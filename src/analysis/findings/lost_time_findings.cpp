@@ -440,6 +440,7 @@ void addWaits(const CheckedSteps& steps, const UsedWaits& waits, Findings& findi
       steps.ofTime(chatty ? FindingKind::ChattyLogging : FindingKind::SyncPoint, waitsMs);
   if (finding.weight < kLeastLostShare) return;
   finding.readsForLog = use.isLog || (use.what.empty() && kind == events::SyncKind::ScalarRead);
+  finding.readsSize = use.what == kReadsSize;
   finding.rare = 2 * lost.steps.size() < steps.records.size();
   if (use.isFineAtTimes && 20 * lost.steps.size() <= steps.records.size()) return;
   const bool isCheap = waitsMs < kLeastLogShare * steps.medianMs;

@@ -215,7 +215,7 @@ constexpr std::array kRows = {
          "decide on the device: torch.where in place of an if; a check that never fails in a good "
          "run can be made at times, not at each step"}},
     Row{[](const WaitCase& wait) { return readsOneValue(wait) && sizes(wait); },
-        {FindingKind::SyncPoint, "a size is read",
+        {FindingKind::SyncPoint, kReadsSize,
          "if the step needs it, let it come from the CPU, where the data were made, or compute "
          "with "
          "a fixed size and a mask on the device"}},

@@ -39,6 +39,9 @@ struct WaitCase {
   CallSiteParts site;
 };
 
+/// The use of a wait for a value that is a size.
+inline constexpr std::string_view kReadsSize = "a size is read";
+
 /// What a wait is for, and what to do about it.
 struct WaitUse {
   FindingKind kind = FindingKind::SyncPoint;
