@@ -38,7 +38,7 @@ Result<void> TryRun::start(const analysis::Finding& finding) {
     return failure(std::move(why));
   }
   line_ = finding.line;
-  callSites_ = finding.callSites;
+  callSites_ = analysis::triedSitesOf(*store_, finding);
   const auto note =
       makeNote(store_->completeUpToNs(), store_->runningStep(), analysis::noteOfTry(line_));
   if (!note) return note.error();

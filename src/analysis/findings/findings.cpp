@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "analysis/findings/finding_rules.h"
@@ -153,6 +154,17 @@ std::string_view findingSource(FindingKind kind) {
   return factsOf(kind).source;
 }
 
+std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding) {
+  std::set<CallSiteId> sites(finding.callSites.begin(), finding.callSites.end()), others;
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    const bool isNew = !sites.contains(each.call_site()) && others.insert(each.call_site()).second;
+    if (isNew && store.callSiteParts(each.call_site()).line == finding.line) {
+      sites.insert(each.call_site());
+    }
+  }
+  return {sites.begin(), sites.end()};
+}
+
 std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   using events::SyncKind;
   if (finding.kind != FindingKind::SyncPoint && finding.kind != FindingKind::ChattyLogging) {
@@ -160,11 +172,12 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   }
   if (!store.ownScript()) return "only waits of a script can be left out";
   if (finding.line.empty()) return "the line that waits is not known";
-  if (finding.callSites.size() > kMostTriedSites) return "it is about too many places";
+  const std::vector<CallSiteId> sites = triedSitesOf(store, finding);
+  if (sites.size() > kMostTriedSites) return "it is about too many places";
   if (finding.readsSize) {
     return "the value is a size, and an old one does not fit";
   }
-  for (const CallSiteId site : finding.callSites) {
+  for (const CallSiteId site : sites) {
     if (site == kOtherId) return "not all of its places are known";
     // GradScaler.step() skips the optimizer where the gradients are not finite.
     const CallSiteParts parts = store.callSiteParts(site);
@@ -177,8 +190,7 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
     }
   }
   for (const events::SyncPoint& each : store.syncPoints()) {
-    const bool isOfIt = std::find(finding.callSites.begin(), finding.callSites.end(),
-                                  each.call_site()) != finding.callSites.end();
+    const bool isOfIt = std::binary_search(sites.begin(), sites.end(), each.call_site());
     const bool isRead = each.kind() == SyncKind::ScalarRead ||
                         each.kind() == SyncKind::CopyToHost || each.kind() == SyncKind::Synchronize;
     if (isOfIt && store.name(each.op()).find("empty_cache") != std::string::npos) {

@@ -242,6 +242,9 @@ inline constexpr std::int64_t kLeastRegionNs = 100'000'000;
 /// hour at four steps a second. What grows without end stops a training, which other losses do not.
 inline constexpr double kGrowthHorizonSteps = 14'400;
 
+/// Where a try of the finding leaves out waits: all places that the finding counts, and what else
+/// waits at its line, so that the line does not wait at all. In ascending order.
+[[nodiscard]] std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding);
 /// Why a script cannot be tried without the waits of a finding (TryWaits), for people; empty: it
 /// can.
 [[nodiscard]] std::string whyNotTried(const LiveStore& store, const Finding& finding);
