@@ -32,10 +32,10 @@ void addBenchmarkOptions(CLI::App& app, BenchmarkCommandTexts& texts) {
   app.get_option(kBenchmarkNames.parts)
       ->description("Parts to measure: matmul, step, drift; default: all");
   const char* const group = app.get_help_ptr()->get_group().c_str();
-  addSomeRunOptions(app, texts.run,
-                    {"--device", "--workload", "--scenario", "--preset", "--data", "--batch",
-                     "--seq", "--precision", "--seed"},
-                    group);
+  addSomeRunOptions(
+      app, texts.run,
+      {"--device", "--scenario", "--preset", "--data", "--batch", "--seq", "--precision", "--seed"},
+      group);
   app.get_option("--device")->description("auto, mps or sim (simulated mps)");
   texts.run.sim.addTo(app);
   app.footer(

@@ -463,11 +463,8 @@ class CommandLine {
   }
 
   void addWorkloadQuestion() {
-    doctor_
-        ->add_option("--workload", doctorWorkload_,
-                     "List the ops of a step that fall back or fail on mps")
-        ->type_name("[NAME]")
-        ->expected(0, 1);
+    doctor_->add_flag("--workload", asksWorkload_,
+                      "List the ops of a step that fall back or fail on mps");
     const OptionNames names = {"--scenario", "--preset", "--data", "--batch",
                                "--seq",      "--dtype",  "--seed"};
     addSomeRunOptions(*doctor_, doctorTexts_, names, "With --workload");
@@ -483,9 +480,7 @@ class CommandLine {
   Result<DoctorOptions> readDoctor(const session::LaunchOptions& launch) const {
     DoctorOptions options;
     options.launch = launch;
-    const auto workload = valueOf(doctorWorkload_);
-    if (!workload.empty()) options.launch.workload = workload;
-    if (doctor_->count("--workload") > 0) options.question = DoctorOptions::Question::kWorkload;
+    if (asksWorkload_) options.question = DoctorOptions::Question::kWorkload;
     if (doctor_->count("--selftest") > 0) {
       options.question = DoctorOptions::Question::kSelfTest;
       const std::string checks = valueOf(selfTest_);
@@ -595,7 +590,8 @@ class CommandLine {
   SimOptions scriptSim_;
   ReportOptions reportOptions_;
   AcceptOptions acceptOptions_;
-  std::string doctorJson_, doctorPython_, doctorWorkload_, selfTest_;
+  std::string doctorJson_, doctorPython_, selfTest_;
+  bool asksWorkload_ = false;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;
   std::vector<std::string> acceptedTexts_;

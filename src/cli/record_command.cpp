@@ -153,8 +153,7 @@ class RecordCommand final : public QObject {
   void onStalled(const QString& message) {
     progress_.finish();
     if (!options_.endStalled) {
-      printError(message.toStdString() + "; Ctrl+C ends the run" +
-                 (run_.recording() ? ", and keeps its recording" : ""));
+      printError(message.toStdString() + "; Ctrl+C ends the run, and keeps its recording");
       return;
     }
     printError(message.toStdString() + "; " + endOfStall());
@@ -164,11 +163,9 @@ class RecordCommand final : public QObject {
   [[nodiscard]] std::string endOfStall() const {
     const auto limits = session::readSupervisionLimits();
     const std::string limit = limits ? std::to_string(limits->silence.count()) : "?";
-    const std::string kept =
-        ", and keeps its recording: 'highwater report " + output() + "' says what was open";
-    return "--end-stalled ends the run there, after " + limit + " ms without progress" +
-           (run_.recording() ? kept : "") +
-           "; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
+    return "--end-stalled ends the run there, after " + limit +
+           " ms without progress, and keeps its recording: 'highwater report " + output() +
+           "' says what was open; if an op may take longer, raise HIGHWATER_HANG_TIMEOUT_MS";
   }
 
   void onEnded(const RunEnd& end) {

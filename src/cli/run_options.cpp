@@ -9,15 +9,10 @@
 namespace highwater::cli {
 namespace {
 
-/// The longest sequence that the worker may allow: of a TorchScript file only it knows.
-std::uint32_t longestOf(const std::string& workload) {
-  return isModelFile(workload) ? kLongestModelLength : kPositionTableLength;
-}
-
 Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options) {
   std::set<std::pair<std::uint32_t, events::MarkerKind>> named;
   for (const std::string& text : texts.set) {
-    auto knobs = parseKnobChange(text, {.sequenceLength = longestOf(options.workload)});
+    auto knobs = parseKnobChange(text);
     if (!knobs) return knobs.error();
     if (options.steps != 0 && knobs->atStep > options.steps) {
       return usageError("--set " + text + " names step " + std::to_string(knobs->atStep) +
@@ -35,9 +30,7 @@ Result<void> readSchedule(const RunTexts& texts, session::LaunchOptions& options
 
 /// Adds the option of a row.
 void addRow(CLI::App& app, const OptionRow<RunOptions>& row, RunTexts& texts, const char* group) {
-  RunOptions shown = texts.defaults;
-  shown.workload.clear();  // its help tells it
-  addOption(app, row, shown, texts.options);
+  addOption(app, row, texts.defaults, texts.options);
   CLI::Option* added = app.get_option(row.text.name);
   if (row.text.name == std::string_view("--scenario")) {
     added->description(row.text.help + (": " + scenarioNames()));
@@ -68,10 +61,7 @@ void addSomeRunOptions(CLI::App& app, RunTexts& texts, const OptionNames& names,
 Result<session::LaunchOptions> readRunOptions(const RunTexts& texts) {
   session::LaunchOptions options;
   static_cast<RunOptions&>(options) = texts.defaults;
-  const auto workload = texts.options.find("--workload");
-  const auto rows =
-      runOptionRows(longestOf(workload == texts.options.end() ? "" : workload->second));
-  if (auto read = readOptions(rows, texts.options, options); !read) return read.error();
+  if (auto read = readOptions(runOptionRows(), texts.options, options); !read) return read.error();
   auto environment = texts.sim.environment(options.device);
   if (!environment) return environment.error();
   options.environment = *environment;

@@ -36,8 +36,8 @@ void addRunOptions(CLI::App& app, RunTexts& texts, const OptionNames& without,
 void addSomeRunOptions(CLI::App& app, RunTexts& texts, const OptionNames& names,
                        const char* group = nullptr);
 
-/// Converts the options and checks them, except workload, data and dtype, which the worker checks.
-/// Fails with kUsage; the message names the option and what it allows.
+/// Converts the options and checks them, except data and dtype, which the worker checks. Fails with
+/// kUsage; the message names the option and what it allows.
 [[nodiscard]] Result<session::LaunchOptions> readRunOptions(const RunTexts& texts);
 
 }  // namespace highwater::cli

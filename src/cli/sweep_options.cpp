@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 
-#include "core/model_files.h"
 #include "core/names.h"
 #include "core/option_values.h"
 #include "core/run_limits.h"
@@ -18,10 +17,11 @@ constexpr std::uint32_t kMostSettings = 64, kMostLengths = 16;
 constexpr std::uint32_t kFewestSteps = 3, kMostSteps = 1000;
 constexpr std::uint32_t kMostReservePercent = 90;
 
-Result<std::vector<std::uint32_t>> readLengths(const std::string& text, std::uint32_t longest) {
+Result<std::vector<std::uint32_t>> readLengths(const std::string& text) {
   std::vector<std::uint32_t> lengths;
   for (const std::string& part : commaParts(text)) {
-    const auto length = parseWhole<std::uint32_t>("a length of --lengths", part, 1U, longest);
+    const auto length =
+        parseWhole<std::uint32_t>("a length of --lengths", part, 1U, kPositionTableLength);
     if (!length) return length.error();
     lengths.push_back(*length);
   }
@@ -142,9 +142,7 @@ Result<void> readSweepOptions(const OptionTexts& texts, SweepCommandOptions& opt
                       std::to_string(largest));
   }
   if (!numbers.lengths.empty()) {
-    const bool isFile = isModelFile(launch.workload);
-    auto lengths =
-        readLengths(numbers.lengths, isFile ? kLongestModelLength : kPositionTableLength);
+    auto lengths = readLengths(numbers.lengths);
     if (!lengths) return lengths.error();
     sweep.lengths = std::move(*lengths);
   }

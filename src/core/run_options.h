@@ -7,17 +7,18 @@
 #include <string_view>
 
 #include "core/messages.h"
-#include "core/model_files.h"
 #include "core/option_table.h"
 #include "core/run_limits.h"
 
 namespace highwater {
 
+/// The name of the training program that Highwater brings, in recordings and messages.
+inline constexpr char kBuiltInWorkload[] = "issue-classifier";
+
 /// The options of a run of the worker, which the command line and the worker share. What is empty,
 /// 0 or unknown is left to the scenario, the preset or the device.
 struct RunOptions : Knobs {
   std::string device = "auto";
-  std::string workload = kBuiltInWorkload;  ///< or the path of a TorchScript file
   std::string preset, dataFile, dtype;
   std::string scenario;     ///< a name in core/scenarios.h
   std::uint32_t steps = 0;  ///< 0: until stopped
@@ -29,8 +30,8 @@ struct RunOptions : Knobs {
   std::optional<double> checkpointSeconds;
 
   /// What is trained: the scenario, which says more than the workload that it is made of.
-  [[nodiscard]] const std::string& trained() const {
-    return scenario.empty() ? workload : scenario;
+  [[nodiscard]] std::string trained() const {
+    return scenario.empty() ? kBuiltInWorkload : scenario;
   }
 };
 
@@ -52,8 +53,6 @@ inline constexpr std::string_view kHostOnlyOption = "--on-abort";
       {{"--scenario", "NAME", "A training program with one known problem"}, &RunOptions::scenario},
       {{"--device", "NAME", "auto, mps, sim (simulated mps) or cpu", kDeviceWords},
        &RunOptions::device},
-      {{"--workload", "NAME", "issue-classifier (default) or a TorchScript file"},
-       &RunOptions::workload},
       {{"--preset", "NAME", "Size of the model: small or base", kPresetWords}, &RunOptions::preset},
       {{"--data", "FILE", "CSV file with the columns text and label"}, &RunOptions::dataFile},
       {{"--batch", "N", "Batch size", 1, kMostBatchSize}, &RunOptions::batchSize},

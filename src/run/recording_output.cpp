@@ -100,7 +100,7 @@ Result<void> checkReplaced(const fs::path& path, bool overwrites, std::string_vi
 std::string newOutputName(const std::string& what) {
   const std::string time =
       QDateTime::currentDateTime().toString(QStringLiteral("-yyyyMMdd-HHmmss")).toStdString();
-  const std::string stem = fs::path(what).stem().string() + time;
+  const std::string stem = what + time;
   std::string name = stem + ".highwater";
   std::error_code ignored;
   for (int i = 2; fs::exists(fs::symlink_status(name, ignored)); ++i) {

@@ -349,8 +349,8 @@ void Session::Private::watch() {
 /// The worker's heartbeats come from another thread than its training, which can hang by itself: in
 /// a read that the device never completes, or in a lock.
 void Session::Private::watchStall() {
-  // A script starts for as long as it likes. What a worker has open then is the user's model.
-  if (machine.state() == State::kStarting && facts.isScript) return;
+  // A script starts for as long as it likes, and a worker has nothing open before it trains.
+  if (machine.state() == State::kStarting) return;
   const auto stall = facts.position.stall();
   if (!stall || stall->duration < limits.silence) return endStall();
   if (isStalled) return;

@@ -264,7 +264,7 @@ ModelSizes modelSizesOf(const RunDescription& run) {
           .layers = run.layers,
           // A script's may have autocast's after a comma; its weights have the first.
           .dtype = run.dtype.substr(0, run.dtype.find(',')),
-          // The built-in workload and model files that name none train with AdamW.
+          // The built-in workload names none, and trains with AdamW.
           .optimizer = run.optimizer.empty() ? "AdamW" : run.optimizer};
 }
 

@@ -238,10 +238,6 @@ void MainWindow::connectActions() {
     updateState();  // the list of the controls too
   });
   connect(&axis_, &views::TimeAxis::followsChanged, actions_->follow, &QAction::setChecked);
-  connect(toolBar_, &RunToolBar::workloadChosen, this, [this](const QString& workload) {
-    run_.options().workload = workload.toStdString();
-    selectSample({});
-  });
   connect(toolBar_, &RunToolBar::scenarioChosen, this, &MainWindow::selectSample);
   connect(toolBar_, &RunToolBar::presetChosen, this,
           [this](const QString& preset) { run_.options().preset = preset.toStdString(); });
@@ -586,7 +582,6 @@ void MainWindow::refreshPanes() {
 void MainWindow::showWorkload(const RunDescription& run) {
   docks_->controls()->showRun(run);
   // The next run starts with the values on screen.
-  run_.options().workload = run.workload;
   // A recording of a newer version may have a scenario that this one does not know.
   run_.options().scenario = findScenario(run.scenario) ? run.scenario : std::string();
   run_.options().preset = run.preset;

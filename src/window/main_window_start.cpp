@@ -77,7 +77,7 @@ void MainWindow::showWhatRuns() {
   }
   const auto& options = run_.options();
   const QString sample = text(options.trained());
-  toolBar_->showName(script.isEmpty() && run_.live() ? sample.section(u'/', -1) : script);
+  toolBar_->showName(script.isEmpty() && run_.live() ? sample : script);
   actions_->run->setToolTip(
       tr("Train %1 (%2)")
           .arg(script.isEmpty() ? sample : script, views::keyText(actions_->run->shortcut())));

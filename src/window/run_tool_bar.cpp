@@ -7,6 +7,7 @@
 #include <QPainter>
 #include <QSignalBlocker>
 #include <QToolButton>
+#include <algorithm>
 #include <utility>
 
 #include "core/run_options.h"
@@ -134,7 +135,7 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   workload_->setObjectName(QStringLiteral("workloadCombo"));
   workload_->setAccessibleName(tr("Workload"));
   workload_->setToolTip(tr("The training program: classifies texts of issues into three classes"));
-  workload_->addItem(QStringLiteral("issue-classifier"), QString());
+  workload_->addItem(text(kBuiltInWorkload), QString());
   addScenarios();
   workloadParts_ << addWidget(workload_);
   addGap(this, 8);
@@ -188,11 +189,8 @@ RunToolBar::RunToolBar(WindowActions* actions, QWidget* parent)
   recordingParts_ = addLine(this);
   recordingParts_ << addWidget(recording_);
   showName({});
-  connect(workload_, &QComboBox::activated, this, [this](int index) {
-    const QString scenario = workload_->itemData(index).toString();
-    scenario.isEmpty() ? emit workloadChosen(workload_->itemText(index))
-                       : emit scenarioChosen(scenario);
-  });
+  connect(workload_, &QComboBox::activated, this,
+          [this](int index) { emit scenarioChosen(workload_->itemData(index).toString()); });
   connect(preset_, &QComboBox::activated, this,
           [this](int index) { emit presetChosen(preset_->itemData(index).toString()); });
 }
@@ -233,13 +231,9 @@ void RunToolBar::addScenarios() {
 }
 
 void RunToolBar::choose(const RunOptions& options) {
-  const QString workload = text(options.workload), scenario = text(options.scenario),
-                preset = text(options.preset);
-  const int known = scenario.isEmpty() ? -1 : workload_->findData(scenario);
-  if (known < 0 && workload_->findText(workload) < 0) {
-    workload_->addItem(workload, QString());
-  }
-  workload_->setCurrentIndex(known < 0 ? workload_->findText(workload) : known);
+  const QString scenario = text(options.scenario), preset = text(options.preset);
+  // The built-in workload is the first.
+  workload_->setCurrentIndex(scenario.isEmpty() ? 0 : std::max(0, workload_->findData(scenario)));
   if (preset_->findData(preset) < 0) {
     preset_->addItem(preset, preset);
   }

@@ -58,7 +58,7 @@ class RunToolBar final : public QToolBar {
   /// Sets the recording indicator; `time` is the text beside it. kNone hides the indicator.
   void showRecording(RecordingIndicator::Kind kind, const QString& time);
   /// Shows what the next run will use, without emitting a signal: the scenario or, if that is empty
-  /// or unknown, the workload; and the preset, where empty means "by device". A workload or preset
+  /// or unknown, the built-in workload; and the preset, where empty means "by device". A preset
   /// that is not in its list is added.
   void choose(const RunOptions& options);
   /// Shows the name of what runs, or of the user's own program, in place of workload and preset;
@@ -76,9 +76,8 @@ class RunToolBar final : public QToolBar {
   void setCompact(bool compact);
 
  signals:
-  /// The user chose a workload for the next run.
-  void workloadChosen(const QString& workload);
-  /// The user chose a scenario of core/scenarios.h for the next run, instead of a plain workload.
+  /// The user chose a scenario of core/scenarios.h for the next run, or the built-in workload if
+  /// empty.
   void scenarioChosen(const QString& scenario);
   /// The user chose a preset for the next run.
   void presetChosen(const QString& preset);

@@ -67,27 +67,22 @@ int answer(int fd, const nlohmann::ordered_json& json, int code) {
   return written ? code : complain(failure("the answer could not be written"));
 }
 
-int runDryCheck(const Options& options, Sizes sizes, DeviceReport device,
-                std::optional<ModelFile> model, int fd) {
+int runDryCheck(const Options& options, Sizes sizes, DeviceReport device, int fd) {
   if (device.selected != "mps") {
     const std::string why = "there is no mps to ask which ops it has: ";
     if (options.device == "cpu") return complain(usageError(why + "--device is cpu"));
     return complain(failure(why + device.reason));
   }
   ::alarm(kLongestDryCheck);
-  TrainingSetup setup{&options, std::move(sizes), std::move(device), {}, std::move(model)};
-  if (!setup.model) {
-    auto data = loadData(options);
-    if (!data) return complain(data.error());
-    setup.data = std::move(*data);
-  }
+  auto data = loadData(options);
+  if (!data) return complain(data.error());
+  const TrainingSetup setup{&options, std::move(sizes), std::move(device), std::move(*data)};
   const auto report = dryCheckWorkload(setup);
   if (!report) return complain(report.error());
   return answer(fd, dryCheckJson(*report, setup), report->fails() ? kExitFailed : kExitDone);
 }
 
-int runBenchmark(const Options& options, Sizes sizes, DeviceReport device,
-                 std::optional<ModelFile> model, int fd) {
+int runBenchmark(const Options& options, Sizes sizes, DeviceReport device, int fd) {
   if (device.selected != "mps") {
     const std::string why = "there is no mps to compare the CPU with: ";
     if (options.device == device.selected) {
@@ -95,8 +90,8 @@ int runBenchmark(const Options& options, Sizes sizes, DeviceReport device,
     }
     return complain(failure(why + device.reason));
   }
-  TrainingSetup setup{&options, std::move(sizes), std::move(device), {}, std::move(model)};
-  if (!setup.model && options.benchmark->needsModel()) {
+  TrainingSetup setup{&options, std::move(sizes), std::move(device), {}};
+  if (options.benchmark->needsModel()) {
     auto data = loadData(options);
     if (!data) return complain(data.error());
     setup.data = std::move(*data);
@@ -185,27 +180,18 @@ int runWorker(int argc, char** argv, int outFd) {
   if (!options->selfTest.empty()) return runSelfTest(*options, outFd);
   auto device = process::chooseDevice(options->device);
   if (!device) return complain(device.error());
-  std::optional<ModelFile> model;
-  if (isModelFile(options->workload)) {
-    auto file = loadModelFile(options->workload);
-    if (!file) return complain(file.error());
-    model = std::move(*file);
-  }
-  auto sizes = model ? resolveSizes(*options, *model)
-                     : resolveSizes(*options, device->selected == "mps" && !device->simulated);
+  auto sizes = resolveSizes(*options, device->selected == "mps" && !device->simulated);
   if (!sizes) return complain(sizes.error());
   const Activity activity("Highwater trains and measures");
   if (options->benchmark) {
-    return runBenchmark(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
+    return runBenchmark(*options, std::move(*sizes), std::move(*device), outFd);
   }
-  if (options->dryCheck) {
-    return runDryCheck(*options, std::move(*sizes), std::move(*device), std::move(model), outFd);
-  }
+  if (options->dryCheck) return runDryCheck(*options, std::move(*sizes), std::move(*device), outFd);
   auto connection = process::openConnection(options->host, outFd);
   if (!connection) return complain(connection.error());
 
   auto* worker = new Worker(std::move(*options), std::move(*sizes), std::move(*device),
-                            std::move(model), std::move(*connection), clock);
+                            std::move(*connection), clock);
   if (auto fine = worker->checkSettings(); !fine) return complain(fine.error());
   if (auto fine = worker->scheduleChanges(); !fine) return complain(fine.error());
   return worker->run();

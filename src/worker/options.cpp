@@ -122,24 +122,6 @@ Result<void> checkDtype(const std::string& dtype) {
   return usageError("--dtype " + dtype + " is unknown; use float32");
 }
 
-/// Refuses an unknown workload, and options of the built-in model where a TorchScript file is
-/// trained.
-Result<void> checkModelOptions(const OptionTexts& texts, const Options& options) {
-  if (!isModelFile(options.workload)) {
-    if (options.workload == kBuiltInWorkload) return {};
-    return refusedValue(
-        "--workload", options.workload,
-        std::string(kBuiltInWorkload) + ", or a TorchScript file, whose name ends in .pt");
-  }
-  for (const char* name : {"--preset", "--width", "--layers", "--heads", "--max-seq", "--data",
-                           "--data-held-out", "--scenario"}) {
-    if (!isGiven(texts, name)) continue;
-    return usageError(std::string(name) + " is of the workload " + kBuiltInWorkload +
-                      ": not together with a TorchScript file");
-  }
-  return {};
-}
-
 /// Takes the scenario's sizes where the command line gives none.
 Result<void> applyScenario(const OptionTexts& texts, Options& options) {
   if (options.scenario.empty()) return {};
@@ -158,7 +140,7 @@ T orElse(T value, T standard) {
   return value == T{} ? standard : value;
 }
 
-/// The knobs of the options, with the values that depend on what is trained.
+/// The knobs of the options, with the values that depend on the preset.
 Knobs knobsOf(const Options& options, const Knobs& standard) {
   Knobs knobs = static_cast<const Knobs&>(options);
   knobs.batchSize = orElse(options.batchSize, standard.batchSize);
@@ -177,7 +159,7 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   OptionTexts texts;
   std::vector<std::string> changes;
   BenchmarkTexts benchmark;
-  const auto runRows = runOptionRows(std::max(kLongestPositionTable, kLongestModelLength));
+  const auto runRows = runOptionRows(kLongestPositionTable);
   for (const auto& row : runRows) {
     if (row.text.name != kHostOnlyOption) addOption(app, row, options, texts);
   }
@@ -219,36 +201,13 @@ Result<std::variant<Options, Answered>> parseOptions(int argc, const char* const
   if (auto fine = resolveConnection(options); !fine) return fine.error();
   if (auto fine = resolveCheckpoint(options.checkpointFiles, options); !fine) return fine.error();
   if (auto fine = applyScenario(texts, options); !fine) return fine.error();
-  if (auto fine = checkModelOptions(texts, options); !fine) return fine.error();
-  // The limit of a TorchScript file is not known yet: RunControl checks again.
-  const KnobLimits limits{.sequenceLength = isModelFile(options.workload)
-                                                ? kLongestModelLength
-                                                : options.maxSequenceLength};
+  const KnobLimits limits{.sequenceLength = options.maxSequenceLength};
   for (const std::string& text : changes) {
     auto change = parseKnobChange(text, limits);
     if (!change) return std::move(change).error();
     options.changes.push_back(*change);
   }
   return std::variant<Options, Answered>(static_cast<Options&&>(options));
-}
-
-Result<Sizes> resolveSizes(const Options& options, const ModelFile& model) {
-  Sizes sizes;
-  sizes.model.maxSequenceLength = model.maxLength;
-  Knobs standard;
-  standard.batchSize = model.batchSize;
-  standard.sequenceLength = model.length;
-  standard.learningRate = model.learningRate;
-  standard.outOfMemory = OutOfMemoryPolicy::kStop;
-  sizes.knobs = knobsOf(options, standard);
-  if (sizes.knobs.sequenceLength > model.maxLength) {
-    return usageError("--seq " + std::to_string(sizes.knobs.sequenceLength) +
-                      (model.maxLength == 1
-                           ? " has no use: no shape of the model's inputs has a \"length\""
-                           : " is too long; allowed are 1 to " + std::to_string(model.maxLength) +
-                                 " (\"max_length\")"));
-  }
-  return sizes;
 }
 
 Result<Sizes> resolveSizes(const Options& options, bool realMps) {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "core/messages.h"
@@ -12,7 +13,6 @@
 #include "core/run_options.h"
 #include "process/connection.h"
 #include "worker/checks/benchmark/benchmark_options.h"
-#include "worker/data/model_file.h"
 
 namespace highwater::worker {
 
@@ -27,8 +27,8 @@ struct ModelSize {
 
 /// The worker's command line, checked. What is absent is left to the scenario, the preset or the
 /// device. Always given are lossEvery, accumulation, precision, seed, samplingHz, probeLevel and
-/// checkpointSeconds; for an absent `preset` real MPS takes base, everything else small, and for an
-/// absent `outOfMemory` the built-in workload halves the batch, and a TorchScript file stops.
+/// checkpointSeconds; for an absent `preset` real MPS takes base, everything else small, and an
+/// absent `outOfMemory` halves the batch.
 struct Options : RunOptions {
   std::uint32_t width = 0, layers = 0, heads = 0;
   std::uint32_t maxSequenceLength = kPositionTableLength;
@@ -71,8 +71,5 @@ struct Sizes {
 /// real MPS. Returns kUsage where the width is not a multiple of the heads, or the sequence length
 /// is beyond the position table.
 [[nodiscard]] Result<Sizes> resolveSizes(const Options& options, bool realMps);
-/// Fills in the sizes that the options leave open from the file of a TorchScript model. Returns
-/// kUsage where the sequence length is beyond the longest of the file.
-[[nodiscard]] Result<Sizes> resolveSizes(const Options& options, const ModelFile& model);
 
 }  // namespace highwater::worker

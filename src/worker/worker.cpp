@@ -76,12 +76,11 @@ Result<DataSet> loadData(const Options& options) {
   return loadDataSet(files->train, files->heldOut, *options.seed);
 }
 
-Worker::Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
-               process::Connection connection, RunClock clock)
+Worker::Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
+               RunClock clock)
     : options_(std::move(options)),
       sizes_(withMemoryFraction(std::move(sizes), device)),
       device_(std::move(device)),
-      model_(std::move(model)),
       connection_(std::move(connection)),
       limits_(limitsOf(sizes_, device_)),
       control_(sizes_.knobs, limits_, options_.steps, *options_.probeLevel),
@@ -175,12 +174,8 @@ void Worker::onProtocolViolation(const std::string& what) {
 }
 
 ExitCode Worker::train() {
-  TrainingSetup setup{&options_, sizes_, device_, {}, model_};
-  if (!model_) {
-    auto data = loadData(options_);
-    if (!data) return fail(failureKindOf(data.error()), data.error().message);
-    setup.data = std::move(*data);
-  }
+  auto data = loadData(options_);
+  if (!data) return fail(failureKindOf(data.error()), data.error().message);
   recorder_.nameThread("training");
   // The sender starts first and stops last, so that it sends the last events of the others.
   probe::Sender sender(recorder_, writer_);
@@ -190,8 +185,9 @@ ExitCode Worker::train() {
                   process::makeSystemReader(device_));
   sampler->start();
 
-  auto training = Training::make(
-      std::move(setup), {&recorder_, counters_.get(), events_.get(), process::stepEndOf(device_)});
+  auto training =
+      Training::make({&options_, sizes_, device_, std::move(*data)},
+                     {&recorder_, counters_.get(), events_.get(), process::stepEndOf(device_)});
   if (!training) {
     const bool memory = training.error().code == ErrorCode::kOutOfMemory;
     if (memory) {

@@ -2,7 +2,6 @@
 
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string>
 
 #include "core/exit_codes.h"
@@ -27,10 +26,9 @@ namespace highwater::worker {
 /// commands uses it until the process ends.
 class Worker {
  public:
-  /// Prepares a run of the built-in workload, or of the TorchScript file that `model` describes.
-  /// Sends nothing yet.
-  Worker(Options options, Sizes sizes, DeviceReport device, std::optional<ModelFile> model,
-         process::Connection connection, RunClock clock);
+  /// Prepares a run of the built-in workload. Sends nothing yet.
+  Worker(Options options, Sizes sizes, DeviceReport device, process::Connection connection,
+         RunClock clock);
 
   /// Checks that the device has the precision and the memory fraction of the options. Returns
   /// kUsage where it has not.
@@ -54,7 +52,6 @@ class Worker {
   Options options_;
   Sizes sizes_;
   DeviceReport device_;
-  std::optional<ModelFile> model_;
   process::Connection connection_;
   KnobLimits limits_;
   process::RunControl control_;

@@ -45,7 +45,7 @@ constexpr double kGoodShare = 0.03;
 constexpr std::uint64_t kHeap = 32 * kMiB;
 
 struct Choices {
-  std::filesystem::path worker, models;
+  std::filesystem::path worker;
   std::string limits = "160MiB,256MiB,1GiB", only;
   std::uint32_t most = 512;
   bool peer = true;
@@ -53,7 +53,7 @@ struct Choices {
 
 struct Model {
   std::string name, options;
-  std::uint32_t length = 1;  ///< of the sequences; 1: inputs without a length
+  std::uint32_t length = 0;  ///< of the sequences
   Setting start;
 };
 
@@ -69,13 +69,12 @@ struct Trial {
 /// Trains in a fresh worker and reads what it measured.
 Trial train(const Choices& choices, const Model& model, std::uint64_t recommended,
             std::uint32_t batch, std::uint32_t steps, bool ops) {
-  std::string command = "HIGHWATER_SIM_RECOMMENDED_MAX=" + std::to_string(recommended) + ' ' +
-                        choices.worker.string() +
-                        " --stdio --autostart --device sim --on-out-of-memory stop --steps " +
-                        std::to_string(steps) + " --sampling-hz 200 --batch " +
-                        std::to_string(batch) + " --level " + (ops ? "ops " : "monitor ") +
-                        model.options;
-  if (model.length > 1) command += " --seq " + std::to_string(model.length);
+  const std::string command = "HIGHWATER_SIM_RECOMMENDED_MAX=" + std::to_string(recommended) + ' ' +
+                              choices.worker.string() +
+                              " --stdio --autostart --device sim --on-out-of-memory stop --steps " +
+                              std::to_string(steps) + " --sampling-hz 200 --batch " +
+                              std::to_string(batch) + " --seq " + std::to_string(model.length) +
+                              " --level " + (ops ? "ops " : "monitor ") + model.options;
   FILE* output = ::popen((command + " 2>/dev/null </dev/null").c_str(), "r");
   if (!output) throw std::runtime_error("the worker cannot be started");
   analysis::LiveStore store;
@@ -100,13 +99,8 @@ Trial train(const Choices& choices, const Model& model, std::uint64_t recommende
   trial.memory.setting = {batch, model.length};
   if (trial.outOfMemory) return trial;
   trial.memory = observationsOf(store).front();
-  // The batch's size in the records is what was asked for; a model without lengths says 0 or 1.
-  trial.memory.setting = {batch, model.length};
   const auto traces = tracesOf(store);
-  if (!traces.empty()) {
-    trial.trace = traces.front();
-    trial.trace->setting = trial.memory.setting;
-  }
+  if (!traces.empty()) trial.trace = traces.front();
   for (std::size_t row = 1; row < store.steps().records.size(); ++row) {
     trial.tokensPerS.push_back(store.steps().tokensPerS.values()[row]);
   }
@@ -238,7 +232,7 @@ void addRows(const Pair& pair, bench::Report& report) {
   add("doubling_found", "samples", pair.peer.largest);
 }
 
-std::vector<Model> modelsOf(const Choices& choices) {
+std::vector<Model> allModels() {
   std::vector<Model> models;
   for (const int width : {32, 64, 128}) {
     models.push_back({"classifier, width " + std::to_string(width),
@@ -246,17 +240,6 @@ std::vector<Model> modelsOf(const Choices& choices) {
                       64,
                       {16, 64}});
   }
-  const auto addFile = [&](const char* file, std::uint32_t length, std::uint32_t batch) {
-    const std::filesystem::path path = choices.models / (std::string(file) + ".pt");
-    if (choices.models.empty() || !std::filesystem::exists(path)) {
-      std::fprintf(stderr, "tuner: no model %s: --models names the folder\n", file);
-      return;
-    }
-    models.push_back({file, "--workload " + path.string(), length, {batch, length}});
-  };
-  addFile("cnn", 1, 8);
-  addFile("lstm", 32, 16);
-  addFile("large_vocabulary", 64, 16);
   return models;
 }
 
@@ -270,7 +253,7 @@ void run(const Choices& choices, bench::Report& report) {
     limits.push_back(*bytes);
   }
   int failed = 0;
-  for (const Model& model : modelsOf(choices)) {
+  for (const Model& model : allModels()) {
     if (!choices.only.empty() && model.name.find(choices.only) == std::string::npos) continue;
     for (const std::uint64_t limit : limits) {
       try {
@@ -295,7 +278,6 @@ int main(int argc, char** argv) {
   choices.worker = std::filesystem::path(argv[0]).parent_path() / "highwater-worker";
   bench::Harness harness(kBench);
   CLI::App& options = harness.options();
-  options.add_option("--models", choices.models, "Folder with the TorchScript models");
   options.add_option("--limits", choices.limits, "Recommended maxima, separated by commas");
   options.add_option("--most", choices.most, "Largest batch");
   options.add_option("--only", choices.only, "Only models whose name contains this");

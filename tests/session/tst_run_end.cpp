@@ -112,8 +112,8 @@ class TestRunEnd : public QObject {
     QCOMPARE(runEndFrom(facts).message, std::string("--steps is \"x\""));
     // Also of what is wrong with a file, but not of what a library printed.
     facts.exit = ProcessExit{kExitFailed, 0};
-    facts.lastLines = QStringList{"highwater-worker: the model \"a.pt\" does not exist"};
-    QCOMPARE(runEndFrom(facts).message, std::string("the model \"a.pt\" does not exist"));
+    facts.lastLines = QStringList{"highwater-worker: the data \"a.csv\" does not exist"};
+    QCOMPARE(runEndFrom(facts).message, std::string("the data \"a.csv\" does not exist"));
     facts.lastLines = QStringList{"ld.so: no libtorch.so"};
     QCOMPARE(runEndFrom(facts).message,
              std::string("highwater-worker ended with exit code 1 before it said hello; its last "

@@ -1,5 +1,4 @@
-// AtomicAdamW against PyTorch's optimizers, and with memory that runs out at each of its
-// allocations.
+// AtomicAdamW against PyTorch's AdamW, and with memory that runs out at each of its allocations.
 #include <sys/wait.h>
 #include <torch/torch.h>
 #include <unistd.h>
@@ -72,10 +71,6 @@ void equalsPyTorch() {
   const auto decayed = torch::optim::AdamWOptions(1e-2).weight_decay(0.1);
   check(areEqual(trainedBy<AtomicAdamW>(decayed), trainedBy<torch::optim::AdamW>(decayed)),
         "the parameters of AdamW, to the bit");
-  const auto plain = torch::optim::AdamWOptions(1e-2).weight_decay(0);
-  check(areEqual(trainedBy<AtomicAdamW>(plain),
-                 trainedBy<torch::optim::Adam>(torch::optim::AdamOptions(1e-2))),
-        "the parameters of Adam, to the bit");
 }
 
 enum Outcome { kNoRefusal = 0, kRefusedInAStep = 1, kWrong = 2 };

@@ -43,7 +43,6 @@ class TestWorkerOptions : public QObject {
     row({"--set", "2:batch=2,loss-every=0"}, "loss-every of --set");
     row({"--set", "five"}, "STEP:KNOB=VALUE");
     row({"--set", "2:precision=double"}, "--set");
-    row({"--workload", "foo"}, "--workload is \"foo\"; give issue-classifier");
     row({"--dtype", "float16"}, "float16");
     row({"--width", "100", "--heads", "3"}, "multiple");
     row({"--nope"}, "argument was not expected: --nope");

@@ -250,7 +250,7 @@ Json findingJson(const DryOp& op) {
 }
 
 Json workloadJson(const TrainingSetup& setup) {
-  return {{"name", setup.options->workload},
+  return {{"name", kBuiltInWorkload},
           {"scenario", setup.options->scenario},
           {"preset", setup.sizes.model.preset},
           {"batch", setup.sizes.knobs.batchSize},

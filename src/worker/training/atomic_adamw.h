@@ -11,8 +11,8 @@ inline constexpr double kWeightDecay = 0.01;
 
 /// AdamW that changes either all parameters in a step or none, also where memory runs out in it:
 /// state and scratch memory are allocated before the first parameter is changed, and nothing
-/// afterwards. Its values equal those of torch::optim::AdamW to the bit, and with weight decay 0
-/// those of torch::optim::Adam. Without amsgrad and sparse gradients.
+/// afterwards. Its values equal those of torch::optim::AdamW to the bit. Without amsgrad and sparse
+/// gradients.
 class AtomicAdamW final : public torch::optim::AdamW {
  public:
   using AdamW::AdamW;

@@ -40,8 +40,7 @@ std::string sizesText(const torch::Tensor& tensor) {
   return text.empty() ? "a number" : text;
 }
 
-/// The state of the optimizer's AtomicAdamW for a parameter; nullptr before its first step, and for
-/// an optimizer without a state.
+/// The state of the optimizer for a parameter; nullptr before its first step.
 AdamWParamState* adamState(torch::optim::Optimizer& optimizer, const torch::Tensor& parameter) {
   auto& states = optimizer.state();
   const auto found = states.find(parameter.unsafeGetTensorImpl());
@@ -167,12 +166,10 @@ void restore(Reader& in, Workload& workload, const torch::Device& device) {
     in.tensor(name, tensor);
   }
   const auto parameters = workload.parameters();
-  torch::optim::Optimizer& optimizer = workload.optimizer();
-  const bool isAdam = dynamic_cast<torch::optim::AdamW*>(&optimizer) != nullptr;
+  AtomicAdamW& optimizer = workload.optimizer();
   if (in.number() != parameters.size()) refuse("is of another model: it trains other parameters");
   for (const torch::Tensor& parameter : parameters) {
     if (in.number() == 0) continue;
-    if (!isAdam) refuse("is of another optimizer, which has a state");
     auto state = std::make_unique<AdamWParamState>();
     state->step(static_cast<std::int64_t>(in.number()));
     state->exp_avg(torch::zeros_like(parameter, torch::MemoryFormat::Preserve));

@@ -22,7 +22,7 @@ namespace highwater::worker {
 /// goes on as the generator of `device` where both are of the same kind, as those of the CPU and of
 /// the simulated device are; else `device` keeps its own. After an error the workload must not be
 /// trained. Errors: those of CheckpointSlots::Reader::open(); kMalformed where the checkpoint is of
-/// another model, optimizer or data; kOutOfMemory where memory is used up.
+/// another model or data; kOutOfMemory where memory is used up.
 [[nodiscard]] Result<std::uint32_t> restoreCheckpoint(const CheckpointSlots& files,
                                                       Workload& workload,
                                                       const torch::Device& device);

@@ -40,7 +40,6 @@ class Classifier final : public Workload {
   void useEvaluationMode() override { model_->eval(); }
   void useFloat64() override { model_->to(torch::kFloat64); }
   std::vector<std::pair<std::string, torch::Tensor>> modelState() const override;
-  std::vector<torch::Tensor> buffers() const override { return model_->buffers(); }
   void savePosition(std::ostream& out) const override {
     order_.save(out);
     program_->save(out);
@@ -49,7 +48,7 @@ class Classifier final : public Workload {
     order_.load(in);
     program_->load(in);
   }
-  torch::optim::Optimizer& optimizer() override { return *optimizer_; }
+  AtomicAdamW& optimizer() override { return *optimizer_; }
 
   std::uint32_t beginStep(std::uint32_t planned) override {
     model_->train();
@@ -80,7 +79,6 @@ class Classifier final : public Workload {
     logits_ = torch::Tensor();
   }
 
-  bool canEvaluate() const override { return true; }
   Score evaluate(std::uint32_t sequenceLength, std::uint32_t batchSize,
                  probe::DeviceSpanMeter* spans) override;
 

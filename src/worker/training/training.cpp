@@ -5,30 +5,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 #include <utility>
 
 #include "core/checkpoint_slots.h"
 #include "core/names.h"
 #include "core/out_of_memory.h"
-#include "core/plain_text.h"
 #include "probe/observer/deliberate_scope.h"
 #include "probe/readings/cuda_device.h"
 #include "probe/readings/device_span_meter.h"
 #include "probe/readings/mps_device.h"
 #include "probe/readings/peak_meter.h"
 #include "probe/readings/phase_scope.h"
-#include "probe/stream/open_spans.h"
 #include "worker/checks/dry_check.h"
-#include "worker/training/atomic_adamw.h"
 #include "worker/training/autocast_scope.h"
 #include "worker/training/checkpoint.h"
 #include "worker/training/checkpoint_clock.h"
 #include "worker/training/classifier.h"
-#include "worker/training/kept_buffers.h"
 #include "worker/training/recovery.h"
-#include "worker/training/torchscript.h"
 #include "worker/training/training_errors.h"
 #include "worker/training/workload.h"
 
@@ -47,7 +41,7 @@ struct OutOfMemoryEnd {
 std::string textWithAdvice(const std::exception& error, const Options& options) {
   if (!isMissingOp(error) || fallbackAllowed()) return firstLine(error);
   const std::string scenario = options.scenario.empty() ? "" : " --scenario " + options.scenario;
-  return missingOpText(error, "--workload " + options.workload + scenario);
+  return missingOpText(error, "--workload" + scenario);
 }
 
 class TrainingLoop final : public Training {
@@ -73,7 +67,6 @@ class TrainingLoop final : public Training {
   void emptyCache(std::uint32_t step);
   /// Marks that memory ran out at `step`, and releases what the dropped work holds.
   void releaseAfter(const std::string& refusal, std::uint32_t step);
-  [[nodiscard]] bool isHalfStepped();
   void checkContract();
   [[nodiscard]] bool readsLoss(const process::NextAction& action) const;
   void recordStep(std::uint32_t step, const Knobs& knobs);
@@ -99,12 +92,10 @@ class TrainingLoop final : public Training {
   torch::Device device_;
   std::unique_ptr<Workload> workload_;
   Recovery recovery_;
-  KeptBuffers kept_;                           ///< from before the step
   std::optional<CheckpointSlots> checkpoint_;  ///< nullopt: none is written
   CheckpointClock checkpointClock_;
   std::uint32_t restoredStep_ = 0;  ///< 0: the run continues no other one
   std::uint32_t keptStep_ = 0;      ///< of the newest checkpoint
-  bool optimizing_ = false;         ///< in the optimizer's step, or it was left by an exception
   double learningRate_ = 0;         ///< of the optimizer
   double memoryFraction_ = 0;       ///< of the allocator
   std::int64_t beginNs_ = 0;        ///< of the step
@@ -135,15 +126,7 @@ TrainingLoop::TrainingLoop(TrainingSetup setup, Instruments instruments)
   if (setup_.options->memoryFraction > 0 && device_.is_mps()) {
     probe::setMemoryFraction(memoryFraction_);
   }
-  if (!setup_.model) {
-    workload_ = makeClassifier(setup_, device_);
-    return;
-  }
-  // The user's code runs here for the first time, and may never return: the host then says where.
-  const std::string file = std::filesystem::path(setup_.options->workload).filename().string();
-  const NameId span = recorder_.names().intern("the load and first call of " + plainText(file)).id;
-  const probe::OpenSpanScope open(recorder_.lane().openSpans(), recorder_.now(), span);
-  workload_ = makeTorchScript(setup_, device_);
+  workload_ = makeClassifier(setup_, device_);
 }
 
 Result<std::uint32_t> TrainingLoop::restore() {
@@ -176,7 +159,7 @@ void TrainingLoop::keepCheckpoint() {
 RunDescription TrainingLoop::description() const {
   const Options& options = *setup_.options;
   RunDescription run;
-  run.workload = options.workload;
+  run.workload = kBuiltInWorkload;
   run.dtype = "float32";
   workload_->describe(run);
   for (const torch::Tensor& parameter : workload_->parameters()) {
@@ -274,13 +257,7 @@ void TrainingLoop::emptyCache(std::uint32_t step) {
 
 void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunControl& control) {
   std::string refusal;
-  optimizing_ = false;
   try {
-    if (action.knobs.outOfMemory == OutOfMemoryPolicy::kStop) {
-      kept_.release();  // no step is dropped
-    } else {
-      kept_.keep(workload_->buffers());
-    }
     trainStep(action);
   } catch (const std::exception& error) {
     const auto refused = refusedAllocation(error);
@@ -299,7 +276,7 @@ void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunCo
     }
     return;
   }
-  const bool isHalf = isHalfStepped();
+  const bool isHalf = workload_->optimizer().isMidway();
   releaseAfter(refusal, action.step);
   if (isHalf) {
     throw OutOfMemoryEnd{"step " + std::to_string(action.step) +
@@ -307,16 +284,9 @@ void TrainingLoop::trainOrDrop(const process::NextAction& action, process::RunCo
                          "training cannot go on from there: " +
                          refusal};
   }
-  kept_.restore(workload_->buffers());
   const auto change = recovery_.afterOutOfMemory(action.step, action.knobs, refusal);
   if (!change) throw OutOfMemoryEnd{change.error().message};
   control.repeatStep(*change);
-}
-
-bool TrainingLoop::isHalfStepped() {
-  if (!optimizing_) return false;
-  const auto* adam = dynamic_cast<const AtomicAdamW*>(&workload_->optimizer());
-  return !adam || adam->isMidway();
 }
 
 void TrainingLoop::releaseAfter(const std::string& refusal, std::uint32_t step) {
@@ -377,9 +347,7 @@ void TrainingLoop::trainStep(const process::NextAction& action) {
   }
   {
     const auto scope = phase(events::Phase::OptimizerStep);
-    optimizing_ = true;
     workload_->optimizer().step();
-    optimizing_ = false;
   }
   if (deviceSpans_) deviceSpans_->endStep();
   recordStep(action.step, knobs);
@@ -467,7 +435,7 @@ void TrainingLoop::recordStep(std::uint32_t step, const Knobs& knobs) {
 /// Evaluates; where memory runs out, with ever smaller batches, unless the run is to stop then. An
 /// evaluation that even a batch of 1 does not fit is left out.
 void TrainingLoop::evaluate(std::uint32_t step, const Knobs& knobs) {
-  while (workload_->canEvaluate()) {
+  while (true) {
     std::string refusal;
     try {
       evaluateWith(step, knobs.sequenceLength, evaluationBatch_);

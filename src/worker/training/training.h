@@ -12,7 +12,6 @@
 #include "probe/stream/recorder.h"
 #include "process/run_control.h"
 #include "worker/data/data_set.h"
-#include "worker/data/model_file.h"
 #include "worker/options.h"
 
 namespace highwater::worker {
@@ -22,8 +21,7 @@ struct TrainingSetup {
   const Options* options = nullptr;
   Sizes sizes;
   DeviceReport device;
-  DataSet data;                    ///< of the built-in workload
-  std::optional<ModelFile> model;  ///< of a TorchScript file, which is trained in its place
+  DataSet data;
 };
 
 /// A training run of the workload, which trains as RunControl directs. This interface has no torch
@@ -39,8 +37,8 @@ class Training {
     std::function<void()> onStepEnd;
   };
 
-  /// Builds the model on the device, or loads it. The instruments must outlive the training.
-  /// Returns kOutOfMemory where memory is used up, else kFailed with libtorch's message.
+  /// Builds the model on the device. The instruments must outlive the training. Returns
+  /// kOutOfMemory where memory is used up, else kFailed with libtorch's message.
   static Result<std::unique_ptr<Training>> make(TrainingSetup setup, Instruments instruments);
   virtual ~Training() = default;
 

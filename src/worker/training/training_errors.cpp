@@ -2,7 +2,6 @@
 
 #include <c10/util/Exception.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "core/out_of_memory.h"
@@ -20,20 +19,9 @@ bool isOutOfMemory(const std::exception& error) {
 }
 
 std::optional<std::string> refusedAllocation(const std::exception& error) {
-  const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
-  std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
-  // TorchScript puts the lines of the model's code before the message.
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    if (isRefusedAllocation(line)) {
-      constexpr std::string_view kMark = "RuntimeError: ";
-      if (line.starts_with(kMark)) line.erase(0, kMark.size());
-      return line;
-    }
-    begin = end + 1;
-  }
-  return std::nullopt;
+  std::string line = firstLine(error);
+  if (!isRefusedAllocation(line)) return std::nullopt;
+  return line;
 }
 
 bool isMissingOp(const std::exception& error) {
@@ -50,14 +38,7 @@ std::string missingOpText(const std::exception& error, const std::string& doctor
 
 std::string firstLine(const std::exception& error) {
   const auto* ofTorch = dynamic_cast<const c10::Error*>(&error);
-  std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
-  // TorchScript puts the lines of the model's code before the message.
-  constexpr std::string_view kMark = "RuntimeError: ";
-  const auto mark = text.rfind(kMark);
-  if (text.starts_with("The following operation failed in the TorchScript interpreter") &&
-      mark != std::string::npos) {
-    text.erase(0, mark + kMark.size());
-  }
+  const std::string text = ofTorch ? ofTorch->what_without_backtrace() : error.what();
   return text.substr(0, text.find('\n'));
 }
 

@@ -32,8 +32,7 @@ struct ContractViolation {
 [[nodiscard]] std::string missingOpText(const std::exception& error,
                                         const std::string& doctorOptions);
 
-/// Returns the first line of the error's message, without libtorch's C++ backtrace. Of an error in
-/// TorchScript the message that caused it.
+/// Returns the first line of the error's message, without libtorch's C++ backtrace.
 [[nodiscard]] std::string firstLine(const std::exception& error);
 
 }  // namespace highwater::worker

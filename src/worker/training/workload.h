@@ -11,6 +11,7 @@
 
 #include "core/messages.h"
 #include "probe/readings/device_span_meter.h"
+#include "worker/training/atomic_adamw.h"
 
 namespace highwater::worker {
 
@@ -31,22 +32,19 @@ class Workload {
   /// Switches the model to evaluation, without dropout, until the next beginStep(). A loss is then
   /// the same on every device, but for rounding.
   virtual void useEvaluationMode() = 0;
-  /// Converts the model, and the floating-point tensors of later batches, to float64. Not on MPS,
-  /// which has none. The optimizer must not be used afterwards.
+  /// Converts the model to float64. Not on MPS, which has none. The optimizer must not be used
+  /// afterwards.
   virtual void useFloat64() = 0;
   /// All tensors of the model that a checkpoint keeps, with their names: parameters and buffers.
   [[nodiscard]] virtual std::vector<std::pair<std::string, torch::Tensor>> modelState() const = 0;
-  /// The model's buffers, such as the running statistics of a normalization, always in the same
-  /// order. A forward pass may change them, or put others in their places.
-  [[nodiscard]] virtual std::vector<torch::Tensor> buffers() const { return {}; }
   /// Writes, as text, the place in the data and what else the next batches depend on, except for
   /// PyTorch's generators.
   virtual void savePosition(std::ostream& /*out*/) const {}
   /// Goes on where savePosition() was. Sets failbit where the text is another one, or of other
   /// data.
   virtual void loadPosition(std::istream& /*in*/) {}
-  /// An AtomicAdamW, or SGD without momentum, whose step allocates nothing.
-  [[nodiscard]] virtual torch::optim::Optimizer& optimizer() = 0;
+  /// The optimizer of the parameters.
+  [[nodiscard]] virtual AtomicAdamW& optimizer() = 0;
 
   /// Puts the model into training mode. Returns the sequence length of the step, 1 to `planned`.
   [[nodiscard]] virtual std::uint32_t beginStep(std::uint32_t planned) = 0;
@@ -75,15 +73,10 @@ class Workload {
     double accuracy = 0;  ///< 0 to 1
     double loss = 0;
   };
-  /// Whether there is data to evaluate on.
-  [[nodiscard]] virtual bool canEvaluate() const { return false; }
   /// Evaluates the model, `batchSize` samples at a time. `spans` may be nullptr; its readings may
   /// be taken where the host waits anyway.
-  [[nodiscard]] virtual Score evaluate(std::uint32_t /*sequenceLength*/,
-                                       std::uint32_t /*batchSize*/,
-                                       probe::DeviceSpanMeter* /*spans*/) {
-    return {};
-  }
+  [[nodiscard]] virtual Score evaluate(std::uint32_t sequenceLength, std::uint32_t batchSize,
+                                       probe::DeviceSpanMeter* spans) = 0;
 };
 
 }  // namespace highwater::worker

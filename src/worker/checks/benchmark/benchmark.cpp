@@ -91,7 +91,7 @@ class Benchmark {
            {"cpu_threads", at::get_num_threads()},
            {"blas", process::torchBlas()},
            {"workload",
-            {{"name", setup_.options->workload},
+            {{"name", kBuiltInWorkload},
              {"scenario", setup_.options->scenario},
              {"preset", setup_.sizes.model.preset},
              {"width", setup_.sizes.model.width},

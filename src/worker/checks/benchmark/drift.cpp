@@ -32,9 +32,9 @@ std::string moduleOf(const std::string& parameter) {
 }
 
 /// Computes loss and gradients, and passes on the outputs of the modules.
-double compute(TrainingStep& step, std::uint32_t batch, ModuleOutputs::Receiver receiver) {
+double compute(TrainingStep& step, ModuleOutputs::Receiver receiver) {
   step.workload().optimizer().zero_grad();
-  step.take(batch);
+  step.take();
   const ModuleOutputs outputs(std::move(receiver));
   torch::Tensor loss = step.loss();
   step.workload().backward(loss);
@@ -85,16 +85,16 @@ class Comparison {
 
   Comparison(TrainingStep& step, Expected expected) : step_(step), expected_(expected) {}
 
-  /// Returns the loss of a batch of which `cpu`, a step on the CPU, has computed `computed`.
-  double add(std::uint32_t batch, TrainingStep& cpu, const Computed& computed) {
+  /// Returns the loss of the next batch, of which `cpu`, a step on the CPU, has computed
+  /// `computed`.
+  double add(TrainingStep& cpu, const Computed& computed) {
     std::size_t next = 0;
-    const double loss =
-        compute(step_, batch, [&](const std::string& module, const torch::Tensor& output) {
-          if (next >= computed.outputs.size() || computed.outputs[next].first != module) {
-            throw std::runtime_error("the devices ran different modules");
-          }
-          add(outputs, module, computed.outputs[next++].second, output);
-        });
+    const double loss = compute(step_, [&](const std::string& module, const torch::Tensor& output) {
+      if (next >= computed.outputs.size() || computed.outputs[next].first != module) {
+        throw std::runtime_error("the devices ran different modules");
+      }
+      add(outputs, module, computed.outputs[next++].second, output);
+    });
     std::size_t row = 0;
     for (const auto& [module, gradient] : gradientsOf(step_.workload())) {
       add(gradients, module, computed.gradients.at(row++).second, gradient);
@@ -119,12 +119,11 @@ class Comparison {
   Expected expected_;
 };
 
-double computeOnCpu(TrainingStep& step, std::uint32_t batch, Computed& computed) {
+double computeOnCpu(TrainingStep& step, Computed& computed) {
   computed = {};
-  const double loss =
-      compute(step, batch, [&](const std::string& module, const torch::Tensor& output) {
-        computed.outputs.emplace_back(module, output.detach());
-      });
+  const double loss = compute(step, [&](const std::string& module, const torch::Tensor& output) {
+    computed.outputs.emplace_back(module, output.detach());
+  });
   computed.gradients = gradientsOf(step.workload());
   return loss;
 }
@@ -151,7 +150,7 @@ void makeReference(const TrainingSetup& setup, TrainingStep& cpu, Reference& ref
     reference.step.emplace(setup, "cpu", Precision::kFloat32);
     copyWeights(cpu, *reference.step);
     reference.step->workload().useFloat64();
-    (void)compute(*reference.step, 0, [](const std::string&, const torch::Tensor&) {});
+    (void)compute(*reference.step, [](const std::string&, const torch::Tensor&) {});
     reference.step->workload().dropStep();  // the batch is computed again
   } catch (const std::exception& error) {
     reference.step.reset();
@@ -177,11 +176,11 @@ Json measureDrift(const TrainingSetup& setup, Precision cpuPrecision, Precision 
   Computed computed;
   for (std::uint32_t batch = 0; batch < kDriftBatches; ++batch) {
     progress(done++);
-    Json loss = {{"cpu", computeOnCpu(cpu, batch, computed)}};
+    Json loss = {{"cpu", computeOnCpu(cpu, computed)}};
     progress(done++);
-    loss["mps"] = onMps.add(batch, cpu, computed);
+    loss["mps"] = onMps.add(cpu, computed);
     progress(done++);
-    loss["float64"] = inFloat64 ? Json(inFloat64->add(batch, cpu, computed)) : Json(nullptr);
+    loss["float64"] = inFloat64 ? Json(inFloat64->add(cpu, computed)) : Json(nullptr);
     losses.push_back(std::move(loss));
   }
   return {{"cpu_precision", precisionName(cpuPrecision)},

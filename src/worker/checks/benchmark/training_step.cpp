@@ -5,7 +5,6 @@
 #include "core/knobs.h"
 #include "worker/training/autocast_scope.h"
 #include "worker/training/classifier.h"
-#include "worker/training/torchscript.h"
 
 namespace highwater::worker {
 
@@ -22,7 +21,7 @@ TrainingStep::TrainingStep(const TrainingSetup& setup, const std::string& device
   if (const std::string why = whyNoPrecision(report, precision); !why.empty()) {
     throw std::runtime_error("no " + std::string(precisionName(precision)) + ": " + why);
   }
-  workload_ = setup.model ? makeTorchScript(setup, device_) : makeClassifier(setup, device_);
+  workload_ = makeClassifier(setup, device_);
 }
 
 void TrainingStep::train() {
@@ -40,10 +39,8 @@ void TrainingStep::train() {
   workload_->endStep();
 }
 
-void TrainingStep::take(std::uint32_t number) {
+void TrainingStep::take() {
   workload_->endStep();
-  // Some workloads draw their batches from PyTorch's generator.
-  torch::manual_seed(*setup_.options->seed + number);
   Knobs knobs = setup_.sizes.knobs;
   knobs.sequenceLength = workload_->beginStep(knobs.sequenceLength);
   workload_->useEvaluationMode();

@@ -23,8 +23,8 @@ class TrainingStep {
 
   /// Trains a step and does not wait for the device.
   void train();
-  /// Assembles batch `number` on the device, for loss(). The model is switched to evaluation.
-  void take(std::uint32_t number);
+  /// Assembles the next batch on the device, for loss(). The model is switched to evaluation.
+  void take();
   /// Runs the model on the batch.
   [[nodiscard]] torch::Tensor loss();
   [[nodiscard]] Workload& workload() { return *workload_; }
