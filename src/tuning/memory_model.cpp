@@ -365,7 +365,7 @@ void MemoryModel::judge(double atLeastFixed) {
                        std::to_string(requests_->settings().size()) + " settings, within " +
                        formatDecimals(100 * confidence_.error, 1) + " %";
     const bool canTell = requests_->canPlay(longer);
-    if (!canTell && mayBeTried(longer)) {
+    if (withLength && !canTell && mayBeTried(longer)) {
       confidence_.text +=
           "; to cover other lengths, measure " + settingText(longer) + " with ops recorded";
     }

@@ -16,6 +16,58 @@
 namespace highwater::tuning {
 namespace {
 
+/// Whether two steps allocate by the same ops in the same order: only then can they be compared.
+bool hasSameOps(const std::vector<TracedRequest>& a, const std::vector<TracedRequest>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const TracedRequest& x, const TracedRequest& y) { return x.op == y.op; });
+}
+
+/// The longest part of consecutive steps that are alike, two or more: the first step of a run also
+/// allocates the optimizer's state, and in the first ones of a script the ends of steps may not be
+/// known yet. The trace as it is where no two are alike.
+StepTrace settledPart(StepTrace trace) {
+  std::size_t begin = 0, count = 1;
+  for (std::size_t from = 0; from < trace.steps.size();) {
+    std::size_t end = from + 1;
+    while (end < trace.steps.size() && hasSameOps(trace.steps[from], trace.steps[end])) ++end;
+    if (end - from > count) {
+      begin = from;
+      count = end - from;
+    }
+    from = end;
+  }
+  if (count < 2) return trace;
+  for (std::size_t step = 0; step < begin; ++step) {
+    for (const TracedRequest& each : trace.steps[step]) {
+      trace.baseBytes += each.bytes;
+      trace.baseBytes -= std::min(trace.baseBytes, each.freedBefore);
+    }
+  }
+  const auto first = trace.steps.begin() + static_cast<std::ptrdiff_t>(begin);
+  trace.steps = {first, first + static_cast<std::ptrdiff_t>(count)};
+  return trace;
+}
+
+/// Keeps the traces whose steps are alike: of several such groups the largest.
+void keepComparable(std::vector<StepTrace>& traces) {
+  std::size_t steps = traces.front().steps.size();
+  for (const StepTrace& each : traces) steps = std::min(steps, each.steps.size());
+  const auto isAlike = [steps](const StepTrace& a, const StepTrace& b) {
+    for (std::size_t step = 0; step < steps; ++step) {
+      if (!hasSameOps(a.steps[step], b.steps[step])) return false;
+    }
+    return true;
+  };
+  std::vector<StepTrace> most;
+  for (const StepTrace& reference : traces) {
+    std::vector<StepTrace> alike;
+    std::copy_if(traces.begin(), traces.end(), std::back_inserter(alike),
+                 [&](const StepTrace& each) { return isAlike(reference, each); });
+    if (alike.size() > most.size()) most = std::move(alike);
+  }
+  traces = std::move(most);
+}
+
 /// Blocks before the first step, where their sizes are not known.
 constexpr std::uint64_t kBaseBlock = 4ULL << 20;
 /// More bytes are so many larger blocks: each is played again with every prediction.
@@ -118,28 +170,16 @@ Result<RequestModel> RequestModel::make(std::span<const StepTrace> all) {
     return failure("ops were recorded at fewer than two settings, two steps or more each");
   }
   if (!fromStart) {
-    // The first step of the run also allocates the optimizer's state.
-    for (StepTrace& each : traces) {
-      if (!each.fromStart || each.steps.size() < 3) continue;
-      each.steps.erase(each.steps.begin());
-    }
+    for (StepTrace& each : traces) each = settledPart(std::move(each));
+  }
+  const Setting first = traces.front().setting, second = traces[1].setting;
+  keepComparable(traces);
+  if (traces.size() < 2) {
+    return failure("the ops that allocate differ between " + settingText(first) + " and " +
+                   settingText(second));
   }
   std::size_t steps = traces.front().steps.size();
   for (const StepTrace& each : traces) steps = std::min(steps, each.steps.size());
-
-  // The same ops in the same order; else the numbers of two settings cannot be compared.
-  for (std::size_t step = 0; step < steps; ++step) {
-    const auto& reference = traces.front().steps[step];
-    for (const StepTrace& trace : traces) {
-      const bool isSame = std::equal(
-          reference.begin(), reference.end(), trace.steps[step].begin(), trace.steps[step].end(),
-          [](const TracedRequest& a, const TracedRequest& b) { return a.op == b.op; });
-      if (!isSame) {
-        return failure("the ops that allocate differ between " +
-                       settingText(traces.front().setting) + " and " + settingText(trace.setting));
-      }
-    }
-  }
 
   // Which blocks were freed is a guess where several add up: of some ways to guess the one counts
   // that explains the measured peaks best. Blocks are told apart best at the largest setting.

@@ -7,6 +7,7 @@ of two steps, with the bytes that were freed before it, as torch.cuda.memory rec
 optimizer.step(). Needs transformers and peft.
 """
 import argparse
+import concurrent.futures
 import json
 import os
 import runpy
@@ -79,6 +80,18 @@ def one(name, batch, traced):
                       **({"base": account.base, "steps": account.traces} if traced else {})}))
 
 
+def account_of(name, first):
+    """What the training takes at each batch size, each in a process of its own."""
+    settings = []
+    for times in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
+        command = [sys.executable, __file__, "--one", name, str(times * first), str(int(times in (1, 3)))]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(f"{name} at batch {times * first}: {done.stderr[-600:]}")
+        settings.append(json.loads(done.stdout))
+    return {"name": name, "settings": settings}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=16, help="the smallest batch; others are multiples of it")
@@ -89,19 +102,9 @@ def main():
     if options.one:
         name, batch, traced = options.one
         return one(name, int(batch), traced == "1")
-    written = {"device": torch.cuda.get_device_name(), "torch": torch.__version__, "trainings": []}
-    for name in options.names:
-        settings = []
-        for times in (1, 2, 3, 4, 6, 8, 12, 16, 24, 32):
-            done = subprocess.run([sys.executable, __file__, "--one", name, str(times * options.first), str(int(times in (1, 3)))],
-                                  capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(name, times, done.stderr[-600:], file=sys.stderr, flush=True)
-                break
-            settings.append(json.loads(done.stdout))
-            each = settings[-1]
-            print(name, each["batch"], each["allocated"] >> 20, each["reserved"] >> 20, file=sys.stderr, flush=True)
-        written["trainings"].append({"name": name, "settings": settings})
+    written = {"device": torch.cuda.get_device_name(), "torch": torch.__version__}
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        written["trainings"] = list(pool.map(lambda name: account_of(name, options.first), options.names))
     with open(options.output, "w", encoding="utf-8") as file:
         json.dump(written, file, separators=(",", ":"))
 
