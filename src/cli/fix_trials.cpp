@@ -62,7 +62,11 @@ void FixTrials::onTryChanged() {
 
 void FixTrials::conclude() {
   for (const std::string& line : lines_) {
-    if (!done_.contains(line)) printError("no finding about waits was at " + line);
+    if (done_.contains(line)) continue;
+    printError(lookedAt_ > 0 ? "no finding about waits was at " + line
+                             : line + " was not tried: a try begins after " +
+                                   std::to_string(kStepsBetweenLooks) +
+                                   " steps, and takes at least 120 more");
   }
   if (all_ && done_.empty()) printError("no finding was one that can be tried");
 }

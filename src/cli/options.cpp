@@ -77,6 +77,9 @@ class CommandLine {
   std::variant<Invocation, EarlyExit> parse(int argc, const char* const* argv) {
     std::vector<const char*> words(argv, argv + argc);
     const std::vector<std::string> program = takeProgram(words);
+    if (auto follows = checkSeparator(words); !follows) {
+      return refuse(follows.error().message, argc, argv);
+    }
     if (auto passable = checkProgramWords(words); !passable) {
       return refuse(passable.error().message, argc, argv);
     }
@@ -115,6 +118,15 @@ class CommandLine {
     words.erase(separator + 2, words.end());
     words.back() = "program";
     return program;
+  }
+
+  /// Refuses a sweep with -- and no program behind it, which would be of the built-in workload.
+  static Result<void> checkSeparator(const std::vector<const char*>& words) {
+    if (words.size() > 2 && std::string_view(words[1]) == "sweep" &&
+        std::string_view(words.back()) == "--") {
+      return usageError("no program follows --; for example: highwater sweep -- python train.py");
+    }
+    return {};
   }
 
   /// The same for a program without -- before it: CLI11 must not change its words.
@@ -217,7 +229,8 @@ class CommandLine {
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
         ->excludes("--window");
-    run_->add_flag("--try-all", script_.tryAll, "The same of each finding that can be tried")
+    run_->add_flag("--try-all", script_.tryAll,
+                   "The same of each finding about values that the steps seem not to need")
         ->excludes("--window");
     run_->add_option("--device", scriptDevice_,
                      "What mps is in the program: auto (as without Highwater) or sim")
@@ -258,6 +271,13 @@ class CommandLine {
     script_.script.environment = *environment;
     script_.script.command = programWords();
     const bool tries = script_.tryAll || !script_.tryLines.empty();
+    for (const std::string& line : script_.tryLines) {
+      const std::size_t colon = line.rfind(':');
+      const std::string number = colon == std::string::npos ? "" : line.substr(colon + 1);
+      if (colon == 0 || !parseWhole<std::uint32_t>("the line", number, 1U, 10'000'000U)) {
+        return refusedValue("--try", line, "a file and a line, as in train.py:41");
+      }
+    }
     if (tries && scriptLevel_ == "off") {
       return usageError("--try needs the waits, which --level off does not record");
     }

@@ -256,6 +256,7 @@ class SweepCommand final : public QObject {
           result.best ? "Recommended  " + tuning::shortSettingText(*result.best) + ": "
                       : "Recommended  nothing: ";
       print('\n' + report::hangingText(first, result.reason, kSummaryHang, textWidth(stdout)));
+      sayLargestSafe(result);
       if (sweep->script() && result.best) sayHowToSet(*sweep->script(), *result.best);
       if (const std::string line = run_.recordingLine(); !line.empty()) {
         print("Recording    " + line + '\n');
@@ -292,6 +293,21 @@ class SweepCommand final : public QObject {
       return kExitFailed;
     }
     return kExitDone;
+  }
+
+  /// The largest batch of the recommended length that was measured under the limit, where it is
+  /// another one.
+  static void sayLargestSafe(const tuning::Sweep& result) {
+    const tuning::SweptSetting* largest = nullptr;
+    for (const tuning::SweptSetting& each : result.settings) {
+      const bool isOfIt = each.safe && result.best && each.setting.length == result.best->length;
+      if (isOfIt && (!largest || each.setting.batch > largest->setting.batch)) largest = &each;
+    }
+    if (!largest || largest->peakDriver == 0 || largest->setting == *result.best) return;
+    print(report::hangingText("Largest safe ",
+                              tuning::shortSettingText(largest->setting) + " of those measured: " +
+                                  formatBytes(largest->peakDriver) + " of driver memory",
+                              kSummaryHang, textWidth(stdout)));
   }
 
   void sayHowToSet(const run::ScriptSetting& script, tuning::Setting best) const {

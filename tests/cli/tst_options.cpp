@@ -236,7 +236,11 @@ class TestOptions : public QObject {
     row("sweep --batch 64 --max-batch 8", "--batch 64, the first to measure");
     row("record --on-abort retry", "--on-abort");
     row("record --checkpoint-every -1", "--checkpoint-every");
-    row("sweep --max-batch banana --", "--max-batch");
+    row("sweep --max-batch banana", "--max-batch");
+    row("sweep --", "no program follows --");
+    row("sweep --reserve 5 --", "no program follows --");
+    row("run --try 19 -- python x.py", "a file and a line, as in train.py:41");
+    row("run --try train.py:x -- python x.py", "a file and a line, as in train.py:41");
     row("sweep --batch 8 -- python x.py", "--batch is of the built-in workload");
     row("sweep --device cpu -- python x.py", "auto (as without Highwater) or sim");
     row("sweep --sim-recommended-max 1GiB -- python x.py", "need --device sim");
