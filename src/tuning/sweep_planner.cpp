@@ -557,6 +557,10 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
     const auto rank = [](const SweptSetting& each) {
       return std::pair(each.bytes(), each.setting.tokens());
     };
+    if (options_.onlyLargest) {
+      if (point.setting.batch > knee->setting.batch) knee = &point;
+      continue;
+    }
     if (isFast && rank(point) < rank(*knee)) knee = &point;
   }
   result.best = knee->setting;
@@ -566,7 +570,10 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
     if (&point == knee || !takesPart(point)) continue;
     if (isWithinNoise(point, *knee)) alike.push_back(shortSettingText(point.setting));
   }
-  if (knee == fastest) {
+  if (options_.onlyLargest) {
+    result.reason = settingText(knee->setting) + " is the largest that was safe, " + rate;
+    alike.clear();
+  } else if (knee == fastest) {
     result.reason = settingText(knee->setting) +
                     (alike.empty() ? " is the fastest, " : " is among the fastest, ") + rate;
     const bool isLargest = std::none_of(

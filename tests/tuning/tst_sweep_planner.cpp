@@ -140,6 +140,8 @@ class TestSweepPlanner : public QObject {
       const auto limit = static_cast<double>(tried.limitBytes());
       const std::uint32_t found = largestSafe(tried.result());
       QVERIFY(found > 0);
+      // It is what was asked for, however fast a smaller one is.
+      QCOMPARE(*tried.result().best, (Setting{found, 128}));
       // A heap and the reuse of blocks are uncertain; the rest must be used.
       const double used = device.bytes({found, 128});
       QVERIFY(used <= limit);
