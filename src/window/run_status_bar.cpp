@@ -127,7 +127,8 @@ QLabel* RunStatusBar::addField(const char* name) {
 }
 
 void RunStatusBar::put(QLabel* label, const QString& text, const QString& tip) {
-  label->setVisible(!text.isEmpty());
+  // While a message is shown the bar has hidden its fields, and shows them again itself.
+  if (label == simulated_ || currentMessage().isEmpty()) label->setVisible(!text.isEmpty());
   if (label->text() != text) {
     label->setText(text);
   }
@@ -180,6 +181,7 @@ void RunStatusBar::resizeEvent(QResizeEvent* event) {
 }
 
 void RunStatusBar::fit() {
+  if (!currentMessage().isEmpty()) return;
   QLabel* const inOrder[] = {file_, drops_};
   const auto widthOf = [](const QLabel* label) {
     return label->text().isEmpty() ? 0 : label->sizeHint().width() + kBetween;
