@@ -469,6 +469,13 @@ RunSummary summarize(const LiveStore& store, std::optional<TimeRange> given) {
     counts.add(store, store.steps().records[span.payload]);
     addDuration(store, store.steps().records[span.payload], durationsNs);
   });
+  if (durationsNs.size() == 0) {  // a range within a try
+    forEachBeginningIn(store.steps().lane, whole, [&](const Span& span) {
+      if (span.endNs <= whole.endNs) {
+        durationsNs.add(store.steps().records[span.payload].duration_ns());
+      }
+    });
+  }
   forEachBeginningIn(store.phaseLane(), whole,
                      [&](const Span& span) { counts.add(store, store.phases()[span.payload]); });
   forEachBeginningIn(store.syncLane(), whole, [&](const Span& span) {
@@ -570,6 +577,9 @@ RunSummary RunningSummary::in(const TimeRange& range) {
   for (const events::StepRecord& step : whole.in(*store_)) {
     counts.add(*store_, step);
     addDuration(*store_, step, durationsNs);
+  }
+  if (durationsNs.size() == 0) {  // a range within a try
+    for (const events::StepRecord& step : whole.in(*store_)) durationsNs.add(step.duration_ns());
   }
   Counted::addFrom(c.phaseTree, *store_, store_->phases(), counts);
   Counted::addFrom(c.syncTree, *store_, store_->syncPoints(), counts);

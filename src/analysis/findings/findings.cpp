@@ -438,15 +438,18 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     for (Finding& each : findings.found) {
       if (each.line != fix.line || !each.canBeTried || each.tried) continue;
-      each.evidence += "; " + triedText(fix);
+      // First, as a panel shows the beginning of the evidence only.
+      std::string tried = triedText(fix);
       const bool isNoisy =
           fix.gain.low <= 0 && each.gainMs && fix.gain.high > each.gainMs->estimate;
       if (isNoisy) {  // it says nothing against the estimate
-        each.evidence += ", too noisy to tell (" + formatMs(fix.gain.low) + " to " +
-                         formatMs(fix.gain.high) + ')';
-        break;
+        tried += ", too noisy to tell (" + formatMs(fix.gain.low) + " to " +
+                 formatMs(fix.gain.high) + ')';
+      } else if (!each.gain.empty()) {
+        tried += ", the estimate was " + each.gain;
       }
-      if (!each.gain.empty()) each.evidence += "; the estimate was " + each.gain;
+      each.evidence = std::move(tried) + "; " + each.evidence;
+      if (isNoisy) break;
       each.gainMs = Gain{std::max(fix.gain.low, 0.0), std::max(fix.gain.estimate, 0.0),
                          std::max(fix.gain.high, 0.0)};
       each.gain = measuredGainText(fix.gain);
