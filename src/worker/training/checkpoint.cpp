@@ -99,7 +99,7 @@ class Reader {
     return value;
   }
   /// Reads a tensor into `target`, which has its type and sizes.
-  void tensor(const std::string& name, torch::Tensor target) {
+  void tensor(const std::string& name, const torch::Tensor& target) {
     const std::string type = text(), sizes = text();
     if (type != c10::toString(target.scalar_type()) || sizes != sizesText(target)) {
       refuse("is of another model: " + plainText(name) + " is " + plainText(sizes) + " of " +
