@@ -12,6 +12,11 @@ namespace {
 /// Steps before a first look at the findings, and between two: gains are estimated from them.
 constexpr std::size_t kStepsBetweenLooks = 60;
 
+std::string tooShortText() {
+  return "a try begins after " + std::to_string(kStepsBetweenLooks) +
+         " steps, and takes at least 120 more";
+}
+
 }  // namespace
 
 FixTrials::FixTrials(run::Run* run, std::vector<std::string> lines, bool all)
@@ -64,11 +69,12 @@ void FixTrials::conclude() {
   for (const std::string& line : lines_) {
     if (done_.contains(line)) continue;
     printError(lookedAt_ > 0 ? "no finding about waits was at " + line
-                             : line + " was not tried: a try begins after " +
-                                   std::to_string(kStepsBetweenLooks) +
-                                   " steps, and takes at least 120 more");
+                             : line + " was not tried: " + tooShortText());
   }
-  if (all_ && done_.empty()) printError("no finding was one that can be tried");
+  if (all_ && done_.empty()) {
+    printError(lookedAt_ > 0 ? "no finding was one that can be tried"
+                             : "nothing was tried: " + tooShortText());
+  }
 }
 
 }  // namespace highwater::cli

@@ -271,7 +271,8 @@ class CommandLine {
     script_.script.environment = *environment;
     script_.script.command = programWords();
     const bool tries = script_.tryAll || !script_.tryLines.empty();
-    for (const std::string& line : script_.tryLines) {
+    for (std::string& line : script_.tryLines) {
+      line.erase(0, line.rfind('/') + 1);  // findings name the file alone
       const std::size_t colon = line.rfind(':');
       const std::string number = colon == std::string::npos ? "" : line.substr(colon + 1);
       if (colon == 0 || !parseWhole<std::uint32_t>("the line", number, 1U, 10'000'000U)) {

@@ -294,9 +294,10 @@ Range MemoryModel::playedDriver(Setting setting, const MpsHeaps* held) const {
   };
   Range range;
   range.likely = played(setting);
-  const double unplayed =
-      unplayedGrowth_ > 0 ? unplayedShare(static_cast<double>(requests_->play(setting, {}).current))
-                          : 0;
+  // More batch does not tell all of what was not played, as a part of each peak is fixed.
+  const double current =
+      unplayedGrowth_ > 0 ? static_cast<double>(requests_->play(setting, {}).current) : 0;
+  const double unplayed = unplayedShare(current);
   const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin + unplayed));
   // Where the heaps of three measured settings were played exactly, no more are expected here.
   const double least = held ? kLargeHeap : requests_->settings().size() > 2 ? 0 : kSmallHeap;
@@ -304,7 +305,7 @@ Range MemoryModel::playedDriver(Setting setting, const MpsHeaps* held) const {
                           ? std::clamp(playedDriverOff_, least, kSmallAndLargeHeaps)
                           : kSmallAndLargeHeaps;
   range.lower = std::min({range.likely, fewer, more}) - heap;
-  range.upper = std::max({range.likely, fewer, more}) + heap;
+  range.upper = std::max({range.likely + unplayed * current, fewer, more}) + heap;
   return range;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -29,8 +30,13 @@ StepTrace settledPart(StepTrace trace) {
   std::size_t begin = 0, count = 1;
   for (std::size_t from = 0; from < trace.steps.size();) {
     std::size_t end = from + 1;
+    if (trace.steps[from].empty()) {
+      from = end;
+      continue;
+    }
     while (end < trace.steps.size() && hasSameOps(trace.steps[from], trace.steps[end])) ++end;
-    if (end - from > count) {
+    // Of two the later: the first may be those that a GradScaler skips.
+    if (end - from >= count) {
       begin = from;
       count = end - from;
     }
@@ -39,8 +45,8 @@ StepTrace settledPart(StepTrace trace) {
   if (count < 2) return trace;
   for (std::size_t step = 0; step < begin; ++step) {
     for (const TracedRequest& each : trace.steps[step]) {
-      trace.baseBytes += each.bytes;
       trace.baseBytes -= std::min(trace.baseBytes, each.freedBefore);
+      trace.baseBytes += each.bytes;
     }
   }
   const auto first = trace.steps.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -48,7 +54,8 @@ StepTrace settledPart(StepTrace trace) {
   return trace;
 }
 
-/// Keeps the traces whose steps are alike: of several such groups the largest.
+/// Keeps the traces whose steps are alike: of several such groups the largest, and of equal ones
+/// that of the largest setting, which larger ones are predicted from.
 void keepComparable(std::vector<StepTrace>& traces) {
   std::size_t steps = traces.front().steps.size();
   for (const StepTrace& each : traces) steps = std::min(steps, each.steps.size());
@@ -63,7 +70,12 @@ void keepComparable(std::vector<StepTrace>& traces) {
     std::vector<StepTrace> alike;
     std::copy_if(traces.begin(), traces.end(), std::back_inserter(alike),
                  [&](const StepTrace& each) { return isAlike(reference, each); });
-    if (alike.size() > most.size()) most = std::move(alike);
+    const auto rank = [](const std::vector<StepTrace>& group) {
+      std::uint64_t tokens = 0;
+      for (const StepTrace& each : group) tokens = std::max(tokens, each.setting.tokens());
+      return std::pair(group.size(), tokens);
+    };
+    if (rank(alike) > rank(most)) most = std::move(alike);
   }
   traces = std::move(most);
 }

@@ -114,6 +114,12 @@ RunStatusBar::RunStatusBar(QWidget* parent) : QStatusBar(parent) {
   simulated_ = new QLabel(this);
   simulated_->setObjectName(QStringLiteral("statusSimulated"));
   addPermanentWidget(simulated_);
+  // What arrived, went or no longer fits meanwhile.
+  connect(this, &QStatusBar::messageChanged, this, [this](const QString& message) {
+    if (!message.isEmpty()) return;
+    state_->setVisible(!state_->text().isEmpty());
+    fit();
+  });
 }
 
 QLabel* RunStatusBar::addField(const char* name) {

@@ -75,8 +75,8 @@ class Tries(unittest.TestCase):
 
     def test_copies_and_conditions_of_a_line(self):
         """And a note of the script that says what Highwater's own notes say, which ends no try."""
-        line = ("import highwater; values.append(tuple(rows[0, :4].tolist()) and bool(loss > 1e9) and "
-                "loss.detach().cpu().sum().item()); "
+        line = ("import highwater; values.append((tuple(rows[0, :4].tolist()), bool(loss > 1e9), "
+                "loss.detach().cpu().sum().item())); "
                 "highwater.mark('Highwater tries no more') if step % 50 == 0 else None")
         done = self.run_script(line, "--try", "train.py:13")
         self.gain(done)

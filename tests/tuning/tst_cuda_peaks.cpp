@@ -135,15 +135,18 @@ class TestCudaPeaks : public QObject {
     const std::vector<GpuTraining> all = trainings();
     QCOMPARE(all.size(), std::size_t{8});
     PredictionScore current, driver;
+    int played = 0;
     for (const GpuTraining& training : all) {
       QVERIFY(training.settings.size() == 10);
       const auto model = gpuModelOf(training, withRequests);
       QVERIFY(model);
+      played += model->confidence().fromRequests ? 1 : 0;
       PredictionScore ofCurrent, ofDriver;
       for (const GpuAccount& each : training.settings) {
         const Observation& truth = each.observation;
         if (isTried(truth.setting.batch, withRequests)) continue;
         ofCurrent.add(model->current(truth.setting), truth.peakCurrent);
+        QVERIFY(model->driver(truth.setting).upper >= model->current(truth.setting).upper);
         ofDriver.add(model->driver(truth.setting), truth.peakDriver);
         qInfo("  %u: %s, measured %s; reserved %s, measured %s", truth.setting.batch,
               model->current(truth.setting).text().c_str(), formatBytes(truth.peakCurrent).c_str(),
@@ -158,6 +161,7 @@ class TestCudaPeaks : public QObject {
     qInfo("all: allocated %s; reserved %s", qPrintable(current.text()), qPrintable(driver.text()));
     QVERIFY2(current.median() <= kGoodShare, qPrintable(current.text()));
     QVERIFY2(current.aboveShare() <= kMostAbove, qPrintable(current.text()));
+    QVERIFY(withRequests ? played >= 3 : played == 0);
     if (withRequests) return;
     QVERIFY2(driver.aboveShare() <= kMostAbove, qPrintable(driver.text()));
   }

@@ -155,12 +155,17 @@ std::string_view findingSource(FindingKind kind) {
 }
 
 std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding) {
-  std::set<CallSiteId> sites(finding.callSites.begin(), finding.callSites.end()), others;
+  std::set<CallSiteId> sites(finding.callSites.begin(), finding.callSites.end()), seen = sites;
+  // By its path: two files may have the same name.
+  std::set<std::pair<std::string, std::uint32_t>> lines;
+  for (const CallSiteId site : finding.callSites) {
+    const CallSiteParts parts = store.callSiteParts(site);
+    if (parts.number > 0 && parts.line == finding.line) lines.emplace(parts.path, parts.number);
+  }
   for (const events::SyncPoint& each : store.syncPoints()) {
-    const bool isNew = !sites.contains(each.call_site()) && others.insert(each.call_site()).second;
-    if (isNew && store.callSiteParts(each.call_site()).line == finding.line) {
-      sites.insert(each.call_site());
-    }
+    if (!seen.insert(each.call_site()).second) continue;
+    const CallSiteParts parts = store.callSiteParts(each.call_site());
+    if (lines.contains({parts.path, parts.number})) sites.insert(each.call_site());
   }
   return {sites.begin(), sites.end()};
 }
@@ -437,7 +442,9 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     for (Finding& each : findings.found) {
-      if (each.line != fix.line || !each.canBeTried || each.tried) continue;
+      const bool isOfWaits =
+          each.kind == FindingKind::SyncPoint || each.kind == FindingKind::ChattyLogging;
+      if (each.line != fix.line || !isOfWaits || each.tried) continue;
       // First, as a panel shows the beginning of the evidence only.
       std::string tried = triedText(fix);
       const bool isNoisy =
