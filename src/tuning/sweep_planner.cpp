@@ -397,6 +397,27 @@ double SweepPlanner::stepRatio(Setting setting) const {
                    : std::numeric_limits<double>::infinity();
 }
 
+/// The batch or, where one that is little larger took more than the limit, a batch that is as much
+/// smaller than that one as it was above the limit; once such a batch fits, one in the middle. The
+/// model did not foresee it, and would go on just below.
+std::uint32_t SweepPlanner::belowTooLarge(std::uint32_t batch, std::uint32_t length) const {
+  const auto limit = static_cast<double>(limitBytes());
+  std::uint32_t reached = 0, tooLarge = 0;
+  double most = batch;
+  for (const SweptSetting& each : points()) {
+    if (each.setting.length != length) continue;
+    if (each.safe) {
+      reached = std::max(reached, each.setting.batch);
+    } else if (!each.outOfMemory && static_cast<double>(each.bytes()) > limit) {
+      tooLarge = tooLarge == 0 ? each.setting.batch : std::min(tooLarge, each.setting.batch);
+      most = std::min(most, each.setting.batch * limit / static_cast<double>(each.bytes()));
+    }
+  }
+  if (tooLarge == 0 || reached >= tooLarge) return batch;
+  const auto below = rounded(static_cast<std::uint32_t>(most));
+  return std::min(batch, below > reached ? below : rounded(reached + (tooLarge - reached) / 2));
+}
+
 /// Towards the largest safe batch, at the length whose largest step is the least certain.
 std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
   std::optional<Setting> best;
@@ -404,7 +425,8 @@ std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
   double widest = -1;
   for (const std::uint32_t length : options_.lengths) {
     const std::uint32_t reached = largestMeasured(length);
-    const std::uint32_t target = fastEnough({largestFor(length).value_or(0), length});
+    const std::uint32_t target =
+        belowTooLarge(fastEnough({largestFor(length).value_or(0), length}), length);
     if (target == 0 || wasMeasured({target, length})) continue;
     const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
     const double allowed = std::max<double>(options_.batchMultiple, close * reached);

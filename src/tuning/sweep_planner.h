@@ -73,6 +73,7 @@ class SweepPlanner {
   [[nodiscard]] bool nothingFits() const;
   [[nodiscard]] std::size_t used() const;
   [[nodiscard]] double stepRatio(Setting setting) const;
+  [[nodiscard]] std::uint32_t belowTooLarge(std::uint32_t batch, std::uint32_t length) const;
   [[nodiscard]] bool ranOutOfMemory(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
   [[nodiscard]] std::uint32_t smallest() const;
