@@ -401,17 +401,14 @@ double SweepPlanner::stepRatio(Setting setting) const {
 /// smaller than that one as it was above the limit; once such a batch fits, one in the middle. The
 /// model did not foresee it, and would go on just below.
 std::uint32_t SweepPlanner::belowTooLarge(std::uint32_t batch, std::uint32_t length) const {
-  const auto limit = static_cast<double>(limitBytes());
-  std::uint32_t reached = 0, tooLarge = 0;
+  const std::uint32_t reached = largestMeasured(length);
+  std::uint32_t tooLarge = 0;
   double most = batch;
-  for (const SweptSetting& each : points()) {
-    if (each.setting.length != length) continue;
-    if (each.safe) {
-      reached = std::max(reached, each.setting.batch);
-    } else if (!each.outOfMemory && static_cast<double>(each.bytes()) > limit) {
-      tooLarge = tooLarge == 0 ? each.setting.batch : std::min(tooLarge, each.setting.batch);
-      most = std::min(most, each.setting.batch * limit / static_cast<double>(each.bytes()));
-    }
+  for (const SweptSetting& each : measured_) {
+    if (each.setting.length != length || each.outOfMemory || !isAbove(each)) continue;
+    tooLarge = tooLarge == 0 ? each.setting.batch : std::min(tooLarge, each.setting.batch);
+    most = std::min(most, each.setting.batch * static_cast<double>(limitBytes()) /
+                              static_cast<double>(each.bytes()));
   }
   if (tooLarge == 0 || reached >= tooLarge) return batch;
   const auto below = rounded(static_cast<std::uint32_t>(most));

@@ -154,6 +154,11 @@ std::string_view findingSource(FindingKind kind) {
   return factsOf(kind).source;
 }
 
+/// Whether it is about the host's waits for values.
+static bool isOfWaits(const Finding& finding) {
+  return finding.kind == FindingKind::SyncPoint || finding.kind == FindingKind::ChattyLogging;
+}
+
 std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding) {
   std::set<CallSiteId> sites(finding.callSites.begin(), finding.callSites.end()), seen = sites;
   // By its path: two files may have the same name.
@@ -172,16 +177,12 @@ std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& find
 
 std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   using events::SyncKind;
-  if (finding.kind != FindingKind::SyncPoint && finding.kind != FindingKind::ChattyLogging) {
-    return "only waits for values can be left out";
-  }
+  if (!isOfWaits(finding)) return "only waits for values can be left out";
   if (!store.ownScript()) return "only waits of a script can be left out";
   if (finding.line.empty()) return "the line that waits is not known";
+  if (finding.readsSize) return "the value is a size, and an old one does not fit";
   const std::vector<CallSiteId> sites = triedSitesOf(store, finding);
   if (sites.size() > kMostTriedSites) return "it is about too many places";
-  if (finding.readsSize) {
-    return "the value is a size, and an old one does not fit";
-  }
   for (const CallSiteId site : sites) {
     if (site == kOtherId) return "not all of its places are known";
     // GradScaler.step() skips the optimizer where the gradients are not finite.
@@ -442,9 +443,7 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     for (Finding& each : findings.found) {
-      const bool isOfWaits =
-          each.kind == FindingKind::SyncPoint || each.kind == FindingKind::ChattyLogging;
-      if (each.line != fix.line || !isOfWaits || each.tried) continue;
+      if (each.line != fix.line || !isOfWaits(each) || each.tried) continue;
       // First, as a panel shows the beginning of the evidence only.
       std::string tried = triedText(fix);
       const bool isNoisy =
