@@ -25,8 +25,9 @@ constexpr double kPlayedMargin = 0.01;
 constexpr double kPlayedMarginOfLengths = 0.07;
 /// Requests that explain the measured peaks no better are not used.
 constexpr double kMostPlayedError = 0.1;
-/// The least share by which played peaks must differ to tell how they grow.
-constexpr double kLeastPlayedGrowth = 0.05;
+/// The least share by which played peaks must differ to tell how they grow, and the least and (as
+/// its inverse) the most that measured ones may grow by for each byte.
+constexpr double kLeastPlayedGrowth = 0.05, kLeastGrowth = 0.5;
 
 std::uint64_t bytesOf(double bytes) {
   constexpr double kMost = 9e18;
@@ -253,14 +254,17 @@ void MemoryModel::useRequests(RequestModel requests) {
   const double playedGrowth = most->first - least->first;
   const double measuredGrowth = most->second - least->second;
   mostPlayed_ = most->first;
+  measuredAtMost_ = most->second;
   if (playedGrowth > kLeastPlayedGrowth * most->first) {
     const double unplayed = measuredGrowth - playedGrowth - kRepeatNoise * most->second;
+    growth_ = std::clamp(measuredGrowth / playedGrowth, kLeastGrowth, 1 / kLeastGrowth);
     unplayedGrowth_ = std::max(0.0, unplayed) / playedGrowth;
   }
   playedError_ = std::max(0.0, error);
   playedDriverOff_ = driverOff;
   confidence_.error = rawError;
   confidence_.fromRequests = true;
+  confidence_.fromStart = requests_->fromStart();
 }
 
 /// By how much a played peak may be off, as a share.
@@ -270,10 +274,19 @@ double MemoryModel::playedMargin(Setting setting) const {
   return std::max(sameLength > 1 ? kPlayedMargin : kPlayedMarginOfLengths, 1.5 * playedError_);
 }
 
-/// How much more than the played bytes a setting may take, as a share: where what was measured grew
-/// by more than what was played, it will beyond the largest measured setting too.
-double MemoryModel::unplayedShare(double played) const {
-  return played > 0 ? unplayedGrowth_ * std::max(0.0, played - mostPlayed_) / played : 0;
+/// How many bytes more than the played ones a setting may take: where what was measured grew by
+/// more than what was played, it will beyond the largest measured setting too.
+double MemoryModel::unplayed(double played) const {
+  return std::max(unplayedGrowth_ * std::max(0.0, played - mostPlayed_),
+                  calibrated(played) - played);
+}
+
+/// The likely peak of current where so many bytes were played. Traces that do not begin with the
+/// run leave open which blocks of before their first step frees, so that played peaks are too small
+/// or too large by some bytes and by a share, which the measured ones tell.
+double MemoryModel::calibrated(double played) const {
+  if (requests_->fromStart()) return played;
+  return std::max(0.0, measuredAtMost_ + growth_ * (played - mostPlayed_));
 }
 
 /// Driver memory jumps where a request needs another heap: what slightly smaller and larger
@@ -292,20 +305,22 @@ Range MemoryModel::playedDriver(Setting setting, const MpsHeaps* held) const {
     const double most = limits_.highWatermarkRatio * static_cast<double>(limits_.recommendedBytes);
     return std::max(static_cast<double>(requests_->play(each, {}).driver), most + 1.0 * kMiB);
   };
-  Range range;
-  range.likely = played(setting);
   // More batch does not tell all of what was not played, as a part of each peak is fixed.
-  const double current =
-      unplayedGrowth_ > 0 ? static_cast<double>(requests_->play(setting, {}).current) : 0;
-  const double unplayed = unplayedShare(current);
-  const double fewer = played(batchAt(1 - margin)), more = played(batchAt(1 + margin + unplayed));
+  const auto current = std::max(1.0, static_cast<double>(requests_->play(setting, {}).current));
+  const double likely = calibrated(current) - current;
+  const double unplayed = std::max(0.0, this->unplayed(current));
+  Range range;
+  const double here = played(setting);
+  range.likely = std::max(0.0, here + likely);
+  const double fewer = played(batchAt(1 - margin + std::min(0.0, likely) / current));
+  const double more = played(batchAt(1 + margin + unplayed / current));
   // Where the heaps of three measured settings were played exactly, no more are expected here.
   const double least = held ? kLargeHeap : requests_->settings().size() > 2 ? 0 : kSmallHeap;
   const double heap = requests_->fromStart()
                           ? std::clamp(playedDriverOff_, least, kSmallAndLargeHeaps)
                           : kSmallAndLargeHeaps;
   range.lower = std::min({range.likely, fewer, more}) - heap;
-  range.upper = std::max({range.likely + unplayed * current, fewer, more}) + heap;
+  range.upper = std::max({here + unplayed, fewer, more}) + heap;
   return range;
 }
 
@@ -409,10 +424,11 @@ Prediction MemoryModel::current(Setting setting) const {
   const bool isPlayed = canPlay(setting);
   if (isPlayed) {
     const PlayedPeak peak = requests_->play(setting, limits_);
-    const auto bytes =
+    const auto played =
         static_cast<double>(peak.refused ? requests_->play(setting, {}).current : peak.current);
-    const double off = playedMargin(setting) * bytes + reuseSlack(bytes, requests_->fromStart());
-    range = {bytes - off, bytes, bytes * (1 + unplayedShare(bytes)) + off};
+    const double bytes = calibrated(played);
+    const double off = playedMargin(setting) * played + reuseSlack(played, requests_->fromStart());
+    range = {std::min(bytes, played) - off, bytes, played + std::max(0.0, unplayed(played)) + off};
   } else {
     range = fit_.at(setting);
   }

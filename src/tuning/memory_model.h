@@ -84,6 +84,7 @@ struct Confidence {
   std::size_t settings = 0;         ///< that were measured
   bool extrapolatesBatch = false;   ///< two settings or more differ in their tokens
   bool fromRequests = false;        ///< requests are known, so that heaps are played, not guessed
+  bool fromStart = false;           ///< and all of them, as they are those of a run's first steps
   bool extrapolatesLength = false;  ///< of three settings or more, the lengths differ as well
   /// The largest relative error of current's peak: of the played ones; else of the predictions for
   /// each setting from all others, or NaN with fewer than three settings.
@@ -168,7 +169,8 @@ class MemoryModel {
     return requests_ && requests_->canPlay(setting);
   }
   [[nodiscard]] double playedMargin(Setting setting) const;
-  [[nodiscard]] double unplayedShare(double played) const;
+  [[nodiscard]] double unplayed(double played) const;
+  [[nodiscard]] double calibrated(double played) const;
   [[nodiscard]] Range playedDriver(Setting setting, const MpsHeaps* held) const;
   [[nodiscard]] Prediction driverFromHere(Setting setting) const;
   [[nodiscard]] double leastDriver(Setting setting) const;
@@ -189,9 +191,11 @@ class MemoryModel {
   std::optional<RequestModel> requests_;
   std::optional<HeldMemory> held_;
   std::shared_ptr<const MpsHeaps> heldHeaps_;  ///< of goingOn(), where the requests are known
-  double heldBeside_ = 0;       ///< what is held beyond heldHeaps_, in bytes; may be negative
-  double mostPlayed_ = 0;       ///< the largest played peak of current that was measured
-  double unplayedGrowth_ = 0;   ///< what measured peaks grew by beyond played ones, as their share
+  double heldBeside_ = 0;  ///< what is held beyond heldHeaps_, in bytes; may be negative
+  /// The largest played peak of current at a measured setting, and what was measured there.
+  double mostPlayed_ = 0, measuredAtMost_ = 0;
+  double growth_ = 1;           ///< of measured peaks, for each byte that played ones grew by
+  double unplayedGrowth_ = 0;   ///< what of growth_ is beyond 1 and beyond noise
   double playedError_ = 0;      ///< largest relative error of a played peak of current
   double playedDriverOff_ = 0;  ///< largest distance of a played peak of driver, in bytes
   Confidence confidence_;

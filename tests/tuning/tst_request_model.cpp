@@ -168,7 +168,11 @@ class TestRequestModel : public QObject {
   /// In traces that do not begin with the run the first step frees blocks from before, so which
   /// ones is less sure. docs/performance.md has what is printed.
   void playsTracesFromTheMiddle() {
-    double least = 1, most = 1;
+    std::pair<double, double> played{1, 1}, predicted{1, 1};  // of the truth, least and most
+    const auto widen = [](std::pair<double, double>& range, std::uint64_t bytes, double truth) {
+      const double ratio = static_cast<double>(bytes) / truth;
+      range = {std::min(range.first, ratio), std::max(range.second, ratio)};
+    };
     std::size_t above = 0, asked = 0;
     for (unsigned seed = 1; seed < 12; ++seed) {
       std::mt19937_64 random(seed);
@@ -191,21 +195,25 @@ class TestRequestModel : public QObject {
       QVERIFY(fitted);
       for (const Setting setting : {Setting{16, 64}, Setting{48, 64}, Setting{100, 64}}) {
         const std::uint64_t truth = Training(model, setting, 4).peak.current;
-        const double ratio = static_cast<double>(requests->play(setting, kLargeDevice).current) /
-                             static_cast<double>(truth);
-        least = std::min(least, ratio);
-        most = std::max(most, ratio);
+        const auto bytes = static_cast<double>(truth);
+        widen(played, requests->play(setting, kLargeDevice).current, bytes);
+        widen(predicted, fitted->current(setting).bytes, bytes);
         above += truth > fitted->current(setting).upper ? 1 : 0;
         ++asked;
       }
     }
-    const QString text = QString("played %1 to %2 of the truth; %3 of %4 above the upper bound")
-                             .arg(least, 0, 'f', 2)
-                             .arg(most, 0, 'f', 2)
+    const QString text = QString(
+                             "played %1 to %2 of the truth, predicted %3 to %4; %5 of %6 above "
+                             "the upper bound")
+                             .arg(played.first, 0, 'f', 2)
+                             .arg(played.second, 0, 'f', 2)
+                             .arg(predicted.first, 0, 'f', 2)
+                             .arg(predicted.second, 0, 'f', 2)
                              .arg(above)
                              .arg(asked);
     qInfo("%s", qPrintable(text));
     QVERIFY2(20 * above <= asked, qPrintable(text));
+    QVERIFY2(predicted.first > 0.8 && predicted.second < 1.25, qPrintable(text));
   }
 
   void knowsWhatItCannotTell() {
