@@ -163,8 +163,11 @@ class SweepCommand final : public QObject {
     const SweepRun* sweep = run_.sweep();
     if (!sweep) return;
     sayHead();
-    for (; printed_ < sweep->settings().size(); ++printed_)
-      sayRow(printed_ + 1, sweep->settings()[printed_]);
+    printed_.resize(sweep->settings().size());
+    for (std::size_t i = 0; i < printed_.size(); ++i) {
+      const SweptSetting& each = sweep->settings()[i];
+      if (std::exchange(printed_[i], each.times) != each.times) sayRow(i + 1, each);
+    }
     if (sweep->isRunning() || std::exchange(isOver_, true)) return;
     for (const SweptSetting& each : sweep->result().leftOut) sayRow(0, each);
     if (options_.script) return endProgram();
@@ -364,8 +367,9 @@ class SweepCommand final : public QObject {
   bool deviceSaid_ = false, hasBegun_ = false, headSaid_ = false, isOver_ = false,
        interrupted_ = false;
   bool terminalInterrupted_ = false, terminated_ = false;
-  bool announced_ = false;  ///< that the next interrupt kills the program
-  std::size_t printed_ = 0, stepsAtStop_ = 0;
+  bool announced_ = false;              ///< that the next interrupt kills the program
+  std::vector<std::uint32_t> printed_;  ///< how often each setting was measured when it was printed
+  std::size_t stepsAtStop_ = 0;
   std::string failure_;
   int failureCode_ = kExitFailed;
   RunEnd end_;

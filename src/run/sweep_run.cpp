@@ -229,18 +229,18 @@ void SweepRun::stop(std::string reason) {
   if (session_->state() == Session::State::kEnded && !hasEnded_) return;
   if (phase_ == Phase::kPlanning && !isPlanned_) {
     // Nobody waits for the plan: the result is known without it.
-    result_ = planner_->endedWith(std::exchange(pending_, std::nullopt));
-    noteNewest();
+    result_ = planner_->endedWith(pending_);
+    if (pending_) noteMeasured(std::exchange(pending_, std::nullopt)->setting);
   }
   finish();
 }
 
 /// Adds the note of the setting that was measured last, once it is known whether it is safe.
-void SweepRun::noteNewest() {
-  if (noted_ == settings().size()) return;
-  noted_ = settings().size();
-  addNote(store_->completeUpToNs(), store_->runningStep(),
-          tuning::noteOf(noted_, settings().back()));
+void SweepRun::noteMeasured(Setting setting) {
+  for (const tuning::SweptSetting& each : settings()) {
+    if (each.setting != setting) continue;
+    addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(++noted_, each));
+  }
 }
 
 void SweepRun::onStateChanged() {
@@ -294,11 +294,10 @@ void SweepRun::plan(std::optional<tuning::SweptSetting> measured,
 void SweepRun::onPlanned(Plan plan) {
   if (phase_ != Phase::kPlanning) return;
   planner_ = std::move(plan.planner);
-  pending_.reset();
   result_ = std::move(plan.result);
   next_ = std::move(plan.next);
   // What counts as safe is known to the planner.
-  noteNewest();
+  if (pending_) noteMeasured(std::exchange(pending_, std::nullopt)->setting);
   isPlanned_ = true;
   emit changed();
   proceed();
@@ -604,16 +603,35 @@ void SweepRun::conclude(bool outOfMemory) {
   measured.outOfMemory = outOfMemory;
   if (outOfMemory) return plan(std::move(measured), std::nullopt);
   readMemory(rows, measured);
-  std::vector<double> rates;
-  for (std::size_t i = kWarmUpSteps; i < rows.size(); ++i) {
-    rates.push_back(store_->steps().tokensPerS.values()[rows[i]]);
-  }
-  measured.setThroughput(std::move(rates));
+  measured.setThroughput(ratesOf(rows));
   if (measured.tokensPerS > 0) {
     measured.stepMs = tuning::stepMsOf(*store_, std::span(rows).subspan(kWarmUpSteps));
   }
   auto trace = traceOf(measured.setting);
   plan(std::move(measured), std::move(trace));
+}
+
+/// The throughput of the steps in `rows` after the warm-up. A script's steps are credited to the
+/// host, which may queue one in no time and wait in the next: so to some of them together, with the
+/// shorter batches that end its epochs.
+std::vector<double> SweepRun::ratesOf(const std::vector<std::size_t>& rows) const {
+  constexpr std::size_t kTogether = 2;
+  const analysis::StepColumns& steps = store_->steps();
+  std::vector<double> rates;
+  for (std::size_t i = kWarmUpSteps; i < rows.size(); i += script_ ? kTogether : 1) {
+    if (!script_) {
+      rates.push_back(steps.tokensPerS.values()[rows[i]]);
+      continue;
+    }
+    const std::size_t end = i + kTogether < rows.size() ? rows[i + kTogether] : rows.back() + 1;
+    double tokens = 0, seconds = 0;
+    for (std::size_t row = rows[i]; row < end; ++row) {
+      tokens += steps.records[row].tokens();
+      seconds += static_cast<double>(steps.records[row].duration_ns()) / 1e9;
+    }
+    rates.push_back(seconds > 0 ? tokens / seconds : 0);
+  }
+  return rates;
 }
 
 /// What steps at the setting of `memory` took, of which `rows` are those to measure.

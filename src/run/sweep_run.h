@@ -113,7 +113,7 @@ class SweepRun final : public QObject {
   void plan(std::optional<tuning::SweptSetting> measured, std::optional<tuning::StepTrace> trace);
   struct Plan;
   void onPlanned(Plan plan);
-  void noteNewest();
+  void noteMeasured(tuning::Setting setting);
   void onStateChanged();
   void proceed();
   void begin();
@@ -130,6 +130,7 @@ class SweepRun final : public QObject {
   [[nodiscard]] bool ranOutOfMemory() const;
   void conclude(bool outOfMemory);
   [[nodiscard]] std::vector<std::size_t> measuredRows() const;
+  [[nodiscard]] std::vector<double> ratesOf(const std::vector<std::size_t>& rows) const;
   [[nodiscard]] bool wasSetToSomethingElse() const;
   [[nodiscard]] bool isOverdue() const;
   void readMemory(const std::vector<std::size_t>& rows, tuning::Observation& memory) const;
@@ -167,7 +168,7 @@ class SweepRun final : public QObject {
   bool isDelivered_ = false;       ///< of a script: a step has shown the setting
   std::uint32_t shownBefore_ = 0;  ///< of a script: the batch of that last step
   std::int64_t measuringSinceNs_ = 0;  ///< the current setting
-  std::size_t noted_ = 0;              ///< how many settings of result_ have a note
+  std::size_t noted_ = 0;              ///< how many measurements have a note
   tuning::Sweep result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

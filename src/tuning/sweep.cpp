@@ -72,17 +72,40 @@ void readNote(const Json& data, std::optional<Sweep>& sweep) {
   // A sweep that measured nothing begins with what it left out.
   const bool isNew = !sweep || (row.leftOut ? sweep->ended : data.at("number").get<int>() == 1);
   if (isNew) sweep.emplace();
-  (row.leftOut ? sweep->leftOut : sweep->settings).push_back(std::move(row));
+  if (row.leftOut) return sweep->leftOut.push_back(std::move(row));
+  const auto same =
+      std::find_if(sweep->settings.begin(), sweep->settings.end(),
+                   [&row](const SweptSetting& each) { return each.setting == row.setting; });
+  if (same == sweep->settings.end()) {
+    sweep->settings.push_back(std::move(row));
+  } else {
+    *same = std::move(row);
+  }
 }
 
 }  // namespace
 
-void SweptSetting::setThroughput(std::vector<double> rates) {
-  std::erase_if(rates, [](double rate) { return !(rate > 0); });
-  if (rates.empty()) return;
+void SweptSetting::setThroughput(std::vector<double> of) {
+  std::erase_if(of, [](double rate) { return !(rate > 0); });
+  if (of.empty()) return;
+  rates = std::move(of);
   tokensPerS = analysis::medianOf(rates);
   lowerQuartile = analysis::percentileOf(rates, 25);
   upperQuartile = analysis::percentileOf(rates, 75);
+}
+
+void SweptSetting::addRepeated(const SweptSetting& again) {
+  std::vector<double> all = times > 1 ? rates : std::vector<double>();
+  all.insert(all.end(), again.rates.begin(), again.rates.end());
+  setThroughput(std::move(all));
+  peakDriver = std::max(peakDriver, again.peakDriver);
+  peakCurrent = std::max(peakCurrent, again.peakCurrent);
+  exact = exact && again.exact;
+  steps += again.steps;
+  if (again.stepMs > 0) stepMs = again.stepMs;
+  outOfMemory = outOfMemory || again.outOfMemory;
+  if (times == 1) reason += "; measured again, in turns with what is nearly as fast";
+  ++times;
 }
 
 std::optional<double> SweptSetting::error() const {

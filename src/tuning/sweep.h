@@ -15,17 +15,22 @@ struct SweptSetting : Observation {
   /// Of driver memory, before it was measured; 0 bytes: nothing was known.
   Prediction predicted = {};
   std::string reason = {};  ///< for people: why it is measured, or why not
-  /// Tokens per second of its steps after the warm-up; 0 where unknown.
+  /// Tokens per second of its steps after the warm-up; 0 where unknown. Of a setting that was
+  /// measured again, those of the later times: all that are compared were measured in turns then.
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
+  std::vector<double> rates = {};  ///< of which these are median and quartiles; not in recordings
+  std::uint32_t times = 1;         ///< it was measured
   bool outOfMemory = false;
   bool safe = false;  ///< driver memory stayed under the limit
   /// No safe setting of this length is at least as fast with at most as much memory.
   bool onFront = false;
   bool leftOut = false;  ///< not measured: only the prediction is known
 
-  /// Sets the throughput to median and quartiles of what each step had, credited to the batch that
-  /// the device executed (analysis::StepColumns::tokensPerS).
-  void setThroughput(std::vector<double> rates);
+  /// Sets the throughput to median and quartiles of `of`: of what each step had, credited to the
+  /// batch that the device executed (analysis::StepColumns::tokensPerS), or some steps together.
+  void setThroughput(std::vector<double> of);
+  /// Adds what the same setting took when it was measured again.
+  void addRepeated(const SweptSetting& again);
   /// How far the prediction was from what was measured: 0.02 for 2 % too much. std::nullopt where
   /// either is unknown.
   [[nodiscard]] std::optional<double> error() const;
@@ -48,8 +53,9 @@ struct Sweep {
 /// A setting as its two numbers: "32 × 128", or "batch 32" for length 1.
 [[nodiscard]] std::string shortSettingText(Setting setting);
 
-/// The note that a recording keeps of a measured setting, the `number`-th of the sweep, from 1; or
-/// of one that was left out. It begins with words for people; the rest is JSON for sweepOf().
+/// The note that a recording keeps of a setting after the `number`-th measurement of the sweep,
+/// from 1; or of one that was left out. That of a setting that was measured again takes the place
+/// of its earlier ones. It begins with words for people; the rest is JSON for sweepOf().
 [[nodiscard]] std::string noteOf(std::size_t number, const SweptSetting& setting);
 /// The note that a recording keeps of a sweep's end.
 [[nodiscard]] std::string endNoteOf(const Sweep& sweep);

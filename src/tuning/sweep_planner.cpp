@@ -22,6 +22,13 @@ constexpr double kWorthAGap = 0.05;
 constexpr double kCloseRatio = 1.15, kFarRatio = 4;
 /// Of a batch to the largest measured one: from here on the way to the largest comes first.
 constexpr double kMuchLarger = 1.25;
+/// A rounder batch is taken that is smaller by at most this share; by the second where the largest
+/// is asked for. Between two others any will do that differs by a smaller factor than the third.
+constexpr double kRounderBelow = 0.015, kRounderLargest = 0.005, kRounderBetween = 1.1;
+/// So many settings at most are measured again in turns, if they have at least this share of the
+/// best throughput.
+constexpr std::size_t kMostContenders = 3;
+constexpr double kContends = 0.85;
 
 /// How many times as many tokens as were measured so far a setting may have: while only bounds are
 /// known, and once requests are played. With these the tuner bench needs no more settings than
@@ -49,6 +56,17 @@ std::string rateText(const SweptSetting& point, const std::string& unit) {
 /// Whether the quartiles of two throughputs overlap.
 bool isWithinNoise(const SweptSetting& a, const SweptSetting& b) {
   return a.lowerQuartile <= b.upperQuartile && b.lowerQuartile <= a.upperQuartile;
+}
+
+/// Whether a setting is nearly as fast as the fastest, or cannot be told from it.
+bool isNearlyAsFast(const SweptSetting& each, const SweptSetting& fastest) {
+  return each.tokensPerS >= kNearlyBest * fastest.tokensPerS ||
+         each.upperQuartile >= fastest.tokensPerS;
+}
+
+/// By which of two settings that are as fast the better one is smaller.
+std::pair<std::uint64_t, std::uint64_t> memoryRank(const SweptSetting& each) {
+  return {each.bytes(), each.setting.tokens()};
 }
 
 /// "a, b and c".
@@ -116,9 +134,22 @@ void SweepPlanner::fit() {
 }
 
 void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace) {
-  if (trace && !measured.outOfMemory) traces_.push_back(std::move(*trace));
-  measured_.push_back(std::move(measured));
+  const bool keepsTrace = trace && !measured.outOfMemory;
+  const bool isNew = add(std::move(measured));
+  if (isNew && keepsTrace) traces_.push_back(std::move(*trace));
   fit();
+  if (isNew && !another()) chooseTurns();
+}
+
+/// Adds a measurement; returns whether it is the first of its setting.
+bool SweepPlanner::add(SweptSetting measured) {
+  for (SweptSetting& each : measured_) {
+    if (each.setting != measured.setting) continue;
+    each.addRepeated(measured);
+    return false;
+  }
+  measured_.push_back(std::move(measured));
+  return true;
 }
 
 bool SweepPlanner::wasMeasured(Setting setting) const {
@@ -138,6 +169,13 @@ bool SweepPlanner::ranOutOfMemory(std::uint32_t length) const {
   });
 }
 
+/// Whether a setting of this length took more than the limit, which the model did not foresee.
+bool SweepPlanner::tookTooMuch(std::uint32_t length) const {
+  return std::any_of(measured_.begin(), measured_.end(), [&](const SweptSetting& each) {
+    return each.setting.length == length && isAbove(each);
+  });
+}
+
 /// Whether this or a smaller setting did not stay under the limit.
 bool SweepPlanner::wasTooLarge(Setting setting) const {
   return std::any_of(measured_.begin(), measured_.end(), [this, setting](const SweptSetting& each) {
@@ -148,6 +186,18 @@ bool SweepPlanner::wasTooLarge(Setting setting) const {
 
 std::uint32_t SweepPlanner::rounded(std::uint32_t batch) const {
   return batch / options_.batchMultiple * options_.batchMultiple;
+}
+
+/// Of the batches from `least` to `most` the one that is a multiple of the largest power of two
+/// (times the multiple that all must be); the rounded `most` if there is none.
+std::uint32_t SweepPlanner::roundest(double least, double most) const {
+  const auto end = static_cast<std::uint64_t>(most);
+  for (std::uint64_t step = std::uint64_t{options_.batchMultiple} << 20;
+       step >= options_.batchMultiple; step /= 2) {
+    const std::uint64_t batch = end / step * step;
+    if (batch > 0 && static_cast<double>(batch) >= least) return static_cast<std::uint32_t>(batch);
+  }
+  return rounded(static_cast<std::uint32_t>(end));
 }
 
 std::uint32_t SweepPlanner::smallest() const {
@@ -233,6 +283,7 @@ std::optional<std::uint32_t> SweepPlanner::largestFor(std::uint32_t length) cons
         std::min(largest, rounded(largestMeasured(length) +
                                   (largest - std::min(largest, largestMeasured(length))) / 2));
   }
+  if (isLimited()) largest = belowTooLarge(largest, length);
   return largest >= smallest() ? largest : 0;
 }
 
@@ -276,9 +327,12 @@ double SweepPlanner::settingSeconds(Setting setting) const {
          static_cast<double>(largest.setting.tokens()) * longer;
 }
 
-/// How many times as many tokens as what was measured a setting may have.
+/// How many times as many tokens as what was measured a setting may have. From traces that do not
+/// begin with the run two settings do not tell as much.
 double SweepPlanner::mostGrowth() const {
-  return model_ && model_->confidence().fromRequests ? kMostGrowthPlayed : kMostGrowth;
+  if (!model_ || !model_->confidence().fromRequests) return kMostGrowth;
+  const Confidence& confidence = model_->confidence();
+  return confidence.fromStart || confidence.settings > 2 ? kMostGrowthPlayed : kMostGrowth;
 }
 
 bool SweepPlanner::isTooSlow(Setting setting) const {
@@ -333,13 +387,14 @@ std::vector<SweptSetting> SweepPlanner::leftOut() const {
                std::min(largestFor(length).value_or(0), safe.value_or(0)) < next.batch) {
       if (left.predicted.bytes <= 0) {
         left.reason = "nothing is known of what it would take";
-      } else if (left.predicted.upper > limitBytes() || !ranOutOfMemory(length)) {
+      } else if (left.predicted.upper > limitBytes() || !tookTooMuch(length)) {
         left.reason = "it may take up to " + formatBytes(left.predicted.upper) +
                       ", and nothing may exceed " + formatBytes(limitBytes());
       } else {
         left.reason =
-            "a larger one of this length ran out of memory, so what it would take is not "
-            "sure";
+            "a larger one of this length " +
+            std::string(ranOutOfMemory(length) ? "ran out of memory" : "took more than the limit") +
+            ", so what it would take is not sure";
       }
     } else if (isTooSlow(next)) {
       left.reason = "its " + std::to_string(options_.stepsPerSetting) + " steps would take about " +
@@ -365,6 +420,58 @@ SweptSetting SweepPlanner::stepTo(Setting setting, std::string reason) const {
 }
 
 std::optional<SweptSetting> SweepPlanner::next() const {
+  return turns_.empty() ? another() : again();
+}
+
+/// Chooses the settings whose throughput decides what is recommended: the fastest, the one of the
+/// least memory that is nearly as fast, and the next smaller one, which may only seem slower. None
+/// where one is much faster than all others, or only memory decides.
+void SweepPlanner::chooseTurns() {
+  if (options_.onlyLargest) return;
+  const std::vector<SweptSetting> all = points();
+  const std::optional<std::uint32_t> length = comparedLength(all);
+  std::vector<const SweptSetting*> fast;
+  for (const SweptSetting& each : all) {
+    if (each.safe && each.setting.length == length && each.tokensPerS > 0) fast.push_back(&each);
+  }
+  if (fast.empty()) return;
+  const auto isSlower = [](const SweptSetting* a, const SweptSetting* b) {
+    return a->tokensPerS < b->tokensPerS;
+  };
+  std::iter_swap(fast.begin(), std::max_element(fast.begin(), fast.end(), isSlower));
+  std::erase_if(fast, [best = fast.front()->tokensPerS](const SweptSetting* each) {
+    return std::max(each->tokensPerS, each->upperQuartile) < kContends * best;
+  });
+  if (fast.size() < 2) return;
+  std::sort(fast.begin() + 1, fast.end(), [](const SweptSetting* a, const SweptSetting* b) {
+    return memoryRank(*a) < memoryRank(*b);
+  });
+  const auto nearly = std::find_if(fast.begin() + 1, fast.end(), [&](const SweptSetting* each) {
+    return isNearlyAsFast(*each, *fast.front());
+  });
+  // Without one, the smaller one is that next to the fastest.
+  const auto from = std::max(fast.begin() + 1, nearly - 1);
+  fast.erase(fast.begin() + 1, from);
+  fast.resize(std::min(fast.size(), kMostContenders));
+  for (const SweptSetting* each : fast) turns_.push_back(each->setting);
+}
+
+bool SweepPlanner::isInTurns(Setting setting) const {
+  return std::find(turns_.begin(), turns_.end(), setting) != turns_.end();
+}
+
+/// The setting whose turn it is: all of them, and all of them backwards, so that what gets slower
+/// from one measurement to the next slows each of them alike.
+std::optional<SweptSetting> SweepPlanner::again() const {
+  std::size_t turns = 0;
+  for (const SweptSetting& each : measured_) turns += each.times - 1;
+  if (turns >= 2 * turns_.size()) return std::nullopt;
+  const std::size_t turn = turns < turns_.size() ? turns : 2 * turns_.size() - 1 - turns;
+  return stepTo(turns_[turn], "again, in turns with what is nearly as fast");
+}
+
+/// A setting that was not measured, from which something is to be learned.
+std::optional<SweptSetting> SweepPlanner::another() const {
   if (used() >= options_.mostSettings) return std::nullopt;
   if (measured_.empty() && (!isLimited() || !model_)) {
     const Setting first = options_.start.value_or(Setting{smallest(), options_.lengths.front()});
@@ -422,9 +529,11 @@ std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
   double widest = -1;
   for (const std::uint32_t length : options_.lengths) {
     const std::uint32_t reached = largestMeasured(length);
-    const std::uint32_t target =
-        belowTooLarge(fastEnough({largestFor(length).value_or(0), length}), length);
+    std::uint32_t target = fastEnough({largestFor(length).value_or(0), length});
     if (target == 0 || wasMeasured({target, length})) continue;
+    const double less = options_.onlyLargest ? kRounderLargest : kRounderBelow;
+    if (target < options_.largestBatch) target = roundest(target * (1 - less), target);
+    if (wasMeasured({target, length})) continue;
     const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
     const double allowed = std::max<double>(options_.batchMultiple, close * reached);
     if (reached > 0 && static_cast<double>(target) < reached + allowed) continue;
@@ -474,9 +583,10 @@ std::optional<SweptSetting> SweepPlanner::betweenMeasured() const {
     for (std::size_t i = 0; i + 1 < row.size(); ++i) {
       // In the middle of their logarithms, where a curve that flattens bends.
       const double middle = std::sqrt(static_cast<double>(row[i].first) * row[i + 1].first);
-      const std::uint32_t batch = rounded(static_cast<std::uint32_t>(std::lround(middle)));
-      if (batch <= row[i].first || batch >= row[i + 1].first) continue;
       const double ratio = static_cast<double>(row[i + 1].first) / row[i].first;
+      const double within = std::min(kRounderBetween, std::pow(ratio, 0.1));
+      const std::uint32_t batch = roundest(middle / within, middle * within);
+      if (batch <= row[i].first || batch >= row[i + 1].first) continue;
       if (ratio < kCloseRatio || wasMeasured({batch, length})) continue;
       const double most = std::max(row[i].second, row[i + 1].second);
       const double gap = shareOf(std::abs(row[i + 1].second - row[i].second), most);
@@ -531,7 +641,7 @@ Sweep SweepPlanner::result() const {
 
 Sweep SweepPlanner::endedWith(std::optional<SweptSetting> last) const {
   SweepPlanner ended = *this;
-  if (last) ended.measured_.push_back(std::move(*last));
+  if (last) (void)ended.add(std::move(*last));
   return ended.resultNow(true);
 }
 
@@ -544,8 +654,13 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
     if (isOver) result.leftOut = leftOut();
   }
   const std::optional<std::uint32_t> length = comparedLength(result.settings);
+  const bool tookTurns =
+      !turns_.empty() &&
+      std::all_of(result.settings.begin(), result.settings.end(), [this](const SweptSetting& each) {
+        return each.times > 1 || !isInTurns(each.setting);
+      });
   const auto takesPart = [&](const SweptSetting& point) {
-    return point.safe && point.setting.length == length;
+    return point.safe && point.setting.length == length && (!tookTurns || point.times > 1);
   };
   const SweptSetting* fastest = nullptr;
   for (const SweptSetting& point : result.settings) {
@@ -571,16 +686,11 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
   const SweptSetting* knee = fastest;
   for (const SweptSetting& point : result.settings) {
     if (!takesPart(point)) continue;
-    const bool isFast = point.tokensPerS >= kNearlyBest * fastest->tokensPerS ||
-                        point.upperQuartile >= fastest->tokensPerS;
-    const auto rank = [](const SweptSetting& each) {
-      return std::pair(each.bytes(), each.setting.tokens());
-    };
     if (options_.onlyLargest) {
       if (point.setting.batch > knee->setting.batch) knee = &point;
       continue;
     }
-    if (isFast && rank(point) < rank(*knee)) knee = &point;
+    if (isNearlyAsFast(point, *fastest) && memoryRank(point) < memoryRank(*knee)) knee = &point;
   }
   result.best = knee->setting;
   const std::string rate = rateText(*knee, options_.rateUnit);
@@ -595,10 +705,11 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
   } else if (knee == fastest) {
     result.reason = settingText(knee->setting) +
                     (alike.empty() ? " is the fastest, " : " is among the fastest, ") + rate;
-    const bool isLargest = std::none_of(
-        result.settings.begin(), result.settings.end(), [&](const SweptSetting& other) {
-          return takesPart(other) && other.setting.batch > knee->setting.batch;
-        });
+    const bool isLargest = std::none_of(result.settings.begin(), result.settings.end(),
+                                        [&](const SweptSetting& other) {
+                                          return other.safe && other.setting.length == length &&
+                                                 other.setting.batch > knee->setting.batch;
+                                        });
     if (isLargest && result.settings.size() > 1) result.reason += " and the largest that was safe";
   } else {
     result.reason = settingText(knee->setting) + " has " +

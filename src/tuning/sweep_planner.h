@@ -38,7 +38,9 @@ struct SweepOptions {
 /// ever smaller ones are measured until one does; their bounds are unknown. No setting has more
 /// than 4 times the tokens of those that were measured before it, or 16 times once their requests
 /// are known; only the smallest batch of a length may, if its bound is under the limit. Throughput
-/// is compared within one length. The caller empties the cache before each setting, drops the
+/// is compared within one length. A machine gets slower and faster meanwhile, so at the end the
+/// fastest setting and two of the least memory that are nearly as fast are measured twice more, in
+/// turns, and only these are compared. The caller empties the cache before each setting, drops the
 /// warm-up, and may stop at any time.
 class SweepPlanner {
  public:
@@ -47,7 +49,7 @@ class SweepPlanner {
   [[nodiscard]] static Result<SweepPlanner> make(SweepOptions options, const MemoryLimits& limits,
                                                  std::vector<Observation> known = {});
 
-  /// The next setting, or std::nullopt if nothing is left to measure.
+  /// The next setting, which may be one that was measured; std::nullopt if nothing is left.
   [[nodiscard]] std::optional<SweptSetting> next() const;
   /// Adds a setting that was measured, without safe and onFront, which the planner finds out.
   /// `trace` are the steps' allocations, if their ops were recorded: with those of two settings the
@@ -75,7 +77,9 @@ class SweepPlanner {
   [[nodiscard]] double stepRatio(Setting setting) const;
   [[nodiscard]] std::uint32_t belowTooLarge(std::uint32_t batch, std::uint32_t length) const;
   [[nodiscard]] bool ranOutOfMemory(std::uint32_t length) const;
+  [[nodiscard]] bool tookTooMuch(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
+  [[nodiscard]] std::uint32_t roundest(double least, double most) const;
   [[nodiscard]] std::uint32_t smallest() const;
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
@@ -91,6 +95,11 @@ class SweepPlanner {
   [[nodiscard]] std::optional<SweptSetting> towardsLargest() const;
   [[nodiscard]] std::optional<SweptSetting> secondTrace() const;
   [[nodiscard]] std::optional<SweptSetting> betweenMeasured() const;
+  [[nodiscard]] std::optional<SweptSetting> another() const;
+  [[nodiscard]] bool add(SweptSetting measured);
+  void chooseTurns();
+  [[nodiscard]] bool isInTurns(Setting setting) const;
+  [[nodiscard]] std::optional<SweptSetting> again() const;
   [[nodiscard]] SweptSetting stepTo(Setting setting, std::string reason) const;
   [[nodiscard]] std::vector<SweptSetting> points() const;
   [[nodiscard]] std::optional<std::uint32_t> comparedLength(
@@ -100,6 +109,7 @@ class SweepPlanner {
   MemoryLimits limits_;
   std::vector<Observation> known_;  ///< from before the sweep
   std::vector<SweptSetting> measured_;
+  std::vector<Setting> turns_;  ///< that are measured again
   std::vector<StepTrace> traces_;
   std::optional<MemoryModel> model_;
 };

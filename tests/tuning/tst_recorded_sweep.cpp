@@ -110,8 +110,8 @@ class TestRecordedSweep : public QObject {
 
   void readsTheEndOfTheLastSweep() {
     const SweptSetting each = measuredSetting();
-    const auto sweep = sweepOf({noteOf(1, each), noteOf(2, each), endNote({}, false),
-                                noteOf(1, each), endNote(Setting{32, 128}, true)});
+    const auto sweep = sweepOf(
+        {noteOf(1, each), endNote({}, false), noteOf(1, each), endNote(Setting{32, 128}, true)});
     QVERIFY(sweep && sweep->ended && sweep->complete);
     QCOMPARE(sweep->settings.size(), std::size_t{1});
     QCOMPARE(*sweep->best, (Setting{32, 128}));
@@ -119,6 +119,19 @@ class TestRecordedSweep : public QObject {
     const auto none = sweepOf({noteOf(1, each), endNote({}, false)});
     QVERIFY(none && none->ended && !none->complete && !none->best);
     QCOMPARE(none->settings.size(), std::size_t{1});
+  }
+
+  /// A setting that was measured again has one row, where it had it, with what was found last.
+  void readsASettingThatWasMeasuredAgain() {
+    const SweptSetting first = measuredSetting();
+    SweptSetting second = first, again = first;
+    second.setting.batch *= 2;
+    again.tokensPerS = 2 * first.tokensPerS;
+    const auto sweep = sweepOf({noteOf(1, first), noteOf(2, second), noteOf(3, again)});
+    QVERIFY(sweep && sweep->settings.size() == 2);
+    QCOMPARE(sweep->settings[0].setting, first.setting);
+    QCOMPARE(sweep->settings[0].tokensPerS, again.tokensPerS);
+    QCOMPARE(sweep->settings[1].setting, second.setting);
   }
 
   void ignoresNotesOfAnotherForm() {
