@@ -275,6 +275,14 @@ void TuningState::fitBehind(tuning::ModelInput input) {
   QThreadPool::globalInstance()->start(std::move(job));
 }
 
+Setting TuningState::chosen() const {
+  const bool hasLengths =
+      tried_.empty() || std::any_of(tried_.begin(), tried_.end(), [](const TriedSetting& each) {
+        return each.setting.length > 1;
+      });
+  return {chosen_.batch, hasLengths ? chosen_.length : std::min(chosen_.length, 1U)};
+}
+
 void TuningState::setChosen(Setting setting) {
   setting.length = std::max(setting.length, 1U);
   if (setting == chosen_) return;

@@ -68,7 +68,8 @@ class TuningState final : public QObject {
   void setLive(bool live);
 
   /// The setting that the user is choosing, also while a slider is held.
-  [[nodiscard]] tuning::Setting chosen() const { return chosen_; }
+  /// Its length is 1 where the run's inputs have none.
+  [[nodiscard]] tuning::Setting chosen() const;
   void setChosen(tuning::Setting setting);
   /// The largest batch and length that may be chosen.
   [[nodiscard]] tuning::Setting limits() const { return limits_; }

@@ -61,14 +61,10 @@ class TestTuningMap : public QObject {
   std::unique_ptr<TuningMap> map_;
 
   /// Makes a map of settings at three lengths and waits until it is complete.
-  void show(std::uint64_t recommended = kGiB, std::uint32_t maxLength = 512) {
+  void show(std::uint64_t recommended = kGiB) {
     map_.reset();
-    run_ = std::make_unique<test::TuningRun>(recommended, maxLength);
-    if (maxLength > 1) {
-      run_->steps(8, 64).steps(32, 64).steps(16, 128).steps(8, 256).steps(64, 64);
-    } else {
-      run_->steps(8, 1).steps(64, 1);
-    }
+    run_ = std::make_unique<test::TuningRun>(recommended);
+    run_->steps(8, 64).steps(32, 64).steps(16, 128).steps(8, 256).steps(64, 64);
     state_ = std::make_unique<models::TuningState>(&run_->store());
     map_ = std::make_unique<TuningMap>(state_.get());
     map_->resize(480, 360);
@@ -327,16 +323,6 @@ class TestTuningMap : public QObject {
         }
       }
     }
-  }
-
-  void inputsWithoutLengthHaveOneRow() {
-    show(kGiB / 16, 1);
-    QCOMPARE(map_->grid().rows(), 1);
-    QVERIFY(map_->grid().columns() > 20);
-    connect(map_.get(), &TuningMap::settingChosen, state_.get(), &models::TuningState::setChosen);
-    QTest::mouseClick(map_.get(), Qt::LeftButton, {}, map_->plotRect().center());
-    QVERIFY(state_->chosen().batch > 0);
-    QCOMPARE(state_->chosen().length, 1U);
   }
 
   void theViewSaysWhatToDoWithoutAModel() {

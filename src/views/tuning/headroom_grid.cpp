@@ -17,6 +17,14 @@ std::uint32_t whole(double value) {
 
 }  // namespace
 
+double powerBelow(double value) {
+  return std::exp2(std::floor(std::log2(std::max(value, 1.0))));
+}
+
+double powerAbove(double value) {
+  return std::exp2(std::ceil(std::log2(std::max(value, 1.0))));
+}
+
 double GridAxis::at(double cell) const {
   return lowest * std::exp2(cell / cellsPerOctave);
 }

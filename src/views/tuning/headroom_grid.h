@@ -21,6 +21,10 @@ enum class HeadroomBand : std::uint8_t {
   kAboveHighWatermark,
 };
 
+/// The powers of two next to a value of at least 1.
+[[nodiscard]] double powerBelow(double value);
+[[nodiscard]] double powerAbove(double value);
+
 /// A geometric axis of cells: the centre of cell i is lowest × 2^(i / cellsPerOctave).
 struct GridAxis {
   double lowest = 1;

@@ -18,6 +18,12 @@ PlotHeader::PlotHeader(const QString& title, QWidget* parent) : QWidget(parent),
   setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
 }
 
+void PlotHeader::setTitle(const QString& title) {
+  title_ = title;
+  fitHeight();
+  update();
+}
+
 void PlotHeader::setSubtitle(const QStringList& forms) {
   if (forms == subtitle_) return;
   subtitle_ = forms;

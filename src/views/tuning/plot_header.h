@@ -26,6 +26,7 @@ class PlotHeader final : public QWidget {
  public:
   explicit PlotHeader(const QString& title, QWidget* parent = nullptr);
 
+  void setTitle(const QString& title);
   /// What the plot shows, from the longest form to the shortest: the first that fits is shown.
   void setSubtitle(const QStringList& forms);
   void setEntries(std::vector<LegendEntry> entries);

@@ -3,8 +3,11 @@
 #include <QToolTip>
 #include <cmath>
 
+#include "core/units.h"
 #include "models/plain_tip.h"
 #include "models/qt_text.h"
+#include "views/panes/paint.h"
+#include "views/tuning/headroom_grid.h"
 
 namespace highwater::views {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 constexpr double kNear = 10;  ///< pixels from a point's centre
 constexpr double kPointRoom = 8;
 constexpr double kChosenRoom = 12.5;  ///< the ring around it
+/// Plots begin here, unless smaller batches were tried.
+constexpr std::uint32_t kFirstBatch = 8;
 
 }  // namespace
 
@@ -101,6 +106,58 @@ void SettingPlot::restyle() {
     pen.setColor(t.text1);
     curve->setPen(pen);
   }
+}
+
+void SettingPlot::paintYCaption(QPainter& painter, const QString& caption) const {
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme().text2);
+  const double width = painter.fontMetrics().horizontalAdvance(caption) + 2;
+  const double right = std::max(plotRect().left() - 4.0, width);
+  painter.drawText(QRectF(0, 0, right, 16), Qt::AlignRight | Qt::AlignVCenter, caption);
+}
+
+void SettingPlot::paintXCaption(QPainter& painter, const QStringList& forms) const {
+  painter.setFont(textFont(kSmallText));
+  painter.setPen(theme().text2);
+  const double right = plotRect().right() + 1;
+  painter.drawText(QRectF(0, height() - 18, right, 16), Qt::AlignRight | Qt::AlignVCenter,
+                   fitText(painter, forms, right));
+}
+
+void SettingPlot::useOctaves(QCPAxis* axis) {
+  axis->setScaleType(QCPAxis::stLogarithmic);
+  auto ticker = QSharedPointer<QCPAxisTickerLog>::create();
+  ticker->setLogBase(2);
+  ticker->setSubTickCount(0);
+  axis->setTicker(ticker);
+  axis->setNumberFormat(QStringLiteral("f"));
+  axis->setNumberPrecision(0);
+}
+
+void SettingPlot::fitOctaves(QCPAxis* axis, int most) {
+  const double octaves = std::log2(axis->range().upper / axis->range().lower);
+  // QCPAxisTickerLog leaves out powers as long as there are more than this.
+  axis->ticker()->setTickCount(std::clamp(static_cast<int>(octaves) + 1, 1, std::max(most, 1)));
+}
+
+std::pair<double, double> SettingPlot::shownBatches(std::uint32_t length) const {
+  std::uint32_t smallest = state_->limits().batch, largest = 1;
+  for (const models::TriedSetting& each : state_->tried()) {
+    smallest = std::min(smallest, each.setting.batch);
+    largest = std::max(largest, each.setting.batch);
+  }
+  const double first = powerBelow(std::min(kFirstBatch, smallest / 2));
+  const auto safe = state_->largestSafeBatch(length);
+  const double last = powerAbove(std::max(2.0 * largest, 1.2 * safe.value_or(1)));
+  return {first, std::min(std::max(last, first * 16), double(state_->limits().batch))};
+}
+
+double SettingPlot::memoryUnit(double bytes) {
+  return bytes >= double(kGiB) ? double(kGiB) : double(kMiB);
+}
+
+QString SettingPlot::memoryUnitName(double unit) {
+  return unit >= double(kGiB) ? tr("GiB") : tr("MiB");
 }
 
 void SettingPlot::showPoints(PointLook look, const QVector<double>& keys,

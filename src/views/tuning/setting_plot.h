@@ -63,6 +63,19 @@ class SettingPlot : public QCustomPlot {
   QCPCurve* makeCurve(int width, const QList<qreal>& dashes = {});
   void paintLabel(QPainter& painter, const QRectF& rect, const QString& text);
   void forgetLabels() { labels_.clear(); }
+  /// What the axes show, above the values and at the right end below the keys: of the forms the
+  /// first that fits.
+  void paintYCaption(QPainter& painter, const QString& caption) const;
+  void paintXCaption(QPainter& painter, const QStringList& forms) const;
+  /// Gives an axis the powers of two, and as many ticks as there is room for.
+  static void useOctaves(QCPAxis* axis);
+  static void fitOctaves(QCPAxis* axis, int most);
+  /// The first and the last batch of a plot: powers of two around what was tried and what is safe
+  /// for a length, so that it does not jump with each new step.
+  [[nodiscard]] std::pair<double, double> shownBatches(std::uint32_t length) const;
+  /// The unit in which up to so many bytes are shown, in bytes, and its name.
+  [[nodiscard]] static double memoryUnit(double bytes);
+  [[nodiscard]] static QString memoryUnitName(double unit);
   /// The rectangles of the points, for labels that must not cover them.
   void avoidPoints(LabelPlacer& placer) const;
   [[nodiscard]] const Theme& theme() const { return Theme::of(this); }

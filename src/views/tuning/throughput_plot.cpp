@@ -15,7 +15,6 @@ constexpr double kFarLimit = 3;
 constexpr double kLabelGap = 10, kChosenGap = 14;  ///< from a point's centre to its label
 constexpr int kMostApart = 3;                      ///< steps of 8 pixels
 constexpr double kFrontPiece = 5;                  ///< pixels
-constexpr double kGiBFrom = 1.0 * kGiB;
 
 /// "20k", "17.5k": as formatRate(), without a decimal that is 0.
 class RateTicker final : public QCPAxisTicker {
@@ -100,7 +99,7 @@ void ThroughputPlot::fitAxes(const std::vector<models::TriedSetting>& measured) 
   const auto recommended = static_cast<double>(limits.recommendedBytes);
   limitsInScale_ = recommended > 0 && peak > 0 && recommended <= kFarLimit * peak;
   const double most = limitsInScale_ ? std::max(peak * 1.08, recommended * 1.25) : peak * 1.15;
-  unit_ = most >= kGiBFrom ? double(kGiB) : double(kMiB);
+  unit_ = memoryUnit(most);
   recommended_ = recommended / unit_;
   safe_ = state_->model()
               ? static_cast<double>(state_->model()->safeBytes(state_->reserve())) / unit_
@@ -247,13 +246,10 @@ void ThroughputPlot::paintCaptions(QPainter& painter) {
                         "steps in a row"));
     return;
   }
-  painter.drawText(QRectF(2, 0, plot.left() - 6, 16), Qt::AlignRight | Qt::AlignVCenter,
-                   state_->rateUnit());
-  const QString unit = unit_ >= kGiBFrom ? tr("GiB") : tr("MiB");
-  painter.drawText(
-      QRectF(0, height() - 18, plot.right() + 1, 16), Qt::AlignRight | Qt::AlignVCenter,
-      fitText(painter, {tr("peak, driver allocated, %1").arg(unit), tr("peak, %1").arg(unit), unit},
-              plot.right()));
+  paintYCaption(painter, state_->rateUnit());
+  const QString unit = memoryUnitName(unit_);
+  paintXCaption(painter,
+                {tr("peak, driver allocated, %1").arg(unit), tr("peak, %1").arg(unit), unit});
 }
 
 void ThroughputPlot::paintLabels(QPainter& painter) {
@@ -335,9 +331,9 @@ void ThroughputPlot::paintLabels(QPainter& painter) {
       }
     }
   };
-  const QString unit = unit_ >= kGiBFrom ? tr("GiB") : tr("MiB");
+  const QString unit = memoryUnitName(unit_);
   const auto sized = [&](double limit) {
-    return QStringLiteral("%1 %2").arg(text(formatDecimals(limit, unit_ >= kGiBFrom ? 2 : 0)),
+    return QStringLiteral("%1 %2").arg(text(formatDecimals(limit, unit_ >= double(kGiB) ? 2 : 0)),
                                        unit);
   };
   if (limitsInScale_) {

@@ -15,8 +15,8 @@ constexpr int kMostCells = 4000;
 constexpr int kSafeShades = 6;
 constexpr int kReserveLevel = kSafeShades + 1;
 constexpr int kLevels = kSafeShades + 5;  ///< with the unknown one and four bands
-/// The map begins here, unless smaller settings were tried.
-constexpr std::uint32_t kFirstBatch = 8, kFirstLength = 32;
+/// The map begins here, unless shorter lengths were tried.
+constexpr std::uint32_t kFirstLength = 32;
 constexpr double kMostOctaves = 8;
 constexpr double kTagHeight = 16, kTagPadding = 5;
 
@@ -26,14 +26,6 @@ QColor mixed(const QColor& ground, const QColor& color, double share) {
   };
   return {part(ground.red(), color.red()), part(ground.green(), color.green()),
           part(ground.blue(), color.blue())};
-}
-
-double powerBelow(double value) {
-  return std::exp2(std::floor(std::log2(std::max(value, 1.0))));
-}
-
-double powerAbove(double value) {
-  return std::exp2(std::ceil(std::log2(std::max(value, 1.0))));
 }
 
 /// The colour of a level of the colour map's scale: see TuningMap::levelOf().
@@ -71,15 +63,7 @@ TuningMap::TuningMap(const models::TuningState* state, QWidget* parent)
   high_ = makeCurve(1, {2, 3});
   safeGround_ = makeCurve(4);
   safe_ = makeCurve(2);
-  for (QCPAxis* axis : {xAxis, yAxis}) {
-    axis->setScaleType(QCPAxis::stLogarithmic);
-    auto ticker = QSharedPointer<QCPAxisTickerLog>::create();
-    ticker->setLogBase(2);
-    ticker->setSubTickCount(0);
-    axis->setTicker(ticker);
-    axis->setNumberFormat(QStringLiteral("f"));
-    axis->setNumberPrecision(0);
-  }
+  for (QCPAxis* axis : {xAxis, yAxis}) useOctaves(axis);
   new PaintLayerable(this, QStringLiteral("axes"), [this](QPainter& p) { paintCaptions(p); });
   new PaintLayerable(this, QStringLiteral("legend"), [this](QPainter& p) { paintTags(p); });
   // The hovered cell is drawn alone, without the rest of the map.
@@ -147,31 +131,20 @@ void TuningMap::restyle() {
   safeGround_->setPen(ground);
 }
 
-/// The map shows what was tried and the largest safe batches, on the same octaves for a while:
-/// powers of two, so that it does not jump with each new step.
+/// The map shows what was tried and the largest safe batches.
 void TuningMap::fitGrid() {
   const tuning::Setting limits = state_->limits();
-  tuning::Setting smallest = limits, largest{1, 1};
+  std::uint32_t shortest = limits.length, longest = 1;
   for (const models::TriedSetting& each : state_->tried()) {
-    smallest.batch = std::min(smallest.batch, each.setting.batch);
-    smallest.length = std::min(smallest.length, each.setting.length);
-    largest.batch = std::max(largest.batch, each.setting.batch);
-    largest.length = std::max(largest.length, each.setting.length);
+    shortest = std::min(shortest, each.setting.length);
+    longest = std::max(longest, each.setting.length);
   }
-  const bool hasLength = limits.length > 1 && largest.length > 1;
-  const double firstBatch = powerBelow(std::min(kFirstBatch, smallest.batch / 2));
-  const double firstLength =
-      hasLength ? powerBelow(std::min(kFirstLength, smallest.length / 2)) : 1;
-  const double mostBatch = limits.batch;
-  const auto safe = state_->largestSafeBatch(static_cast<std::uint32_t>(firstLength));
-  double lastBatch = powerAbove(std::max(2.0 * largest.batch, 1.2 * safe.value_or(1)));
-  lastBatch = std::min(std::max(lastBatch, firstBatch * 16), mostBatch);
-  const double lastLength =
-      hasLength ? std::min<double>(limits.length, std::max(firstLength * std::exp2(kMostOctaves),
-                                                           2.0 * largest.length))
-                : 1;
-  const auto make = [&](int perOctave) {
-    return std::pair(GridAxis::spanning(firstBatch, lastBatch, perOctave),
+  const double firstLength = powerBelow(std::min(kFirstLength, shortest / 2));
+  const auto [first, last] = shownBatches(static_cast<std::uint32_t>(firstLength));
+  const double lastLength = std::min<double>(
+      limits.length, std::max(firstLength * std::exp2(kMostOctaves), 2.0 * longest));
+  const auto make = [&, first = first, last = last](int perOctave) {
+    return std::pair(GridAxis::spanning(first, last, perOctave),
                      GridAxis::spanning(firstLength, lastLength, perOctave));
   };
   auto [batches, lengths] = make(8);
@@ -187,20 +160,12 @@ void TuningMap::fitGrid() {
                          QCPRange(lengths.at(0), lengths.at(lengths.cells - 1)));
   xAxis->setRange(batches.at(-0.5), batches.at(batches.cells - 0.5));
   yAxis->setRange(lengths.at(-0.5), lengths.at(lengths.cells - 0.5));
-  yAxis->setTicks(hasLengths());
-  yAxis->setTickLabels(hasLengths());
   fitTicks();
 }
 
 void TuningMap::fitTicks() {
-  const auto fit = [](QCPAxis* axis, const GridAxis& cells, int pixels, int least) {
-    const double octaves = static_cast<double>(cells.cells) / cells.cellsPerOctave;
-    const int most = std::max(pixels / least, 1);
-    // QCPAxisTickerLog leaves out powers as long as there are more than this.
-    axis->ticker()->setTickCount(std::max(1, std::min(static_cast<int>(octaves) + 1, most)));
-  };
-  fit(xAxis, grid_.batches(), plotRect().width(), 40);
-  fit(yAxis, grid_.lengths(), plotRect().height(), 22);
+  fitOctaves(xAxis, plotRect().width() / 40);
+  fitOctaves(yAxis, plotRect().height() / 22);
 }
 
 void TuningMap::refreshData(Change change) {
@@ -266,7 +231,7 @@ void TuningMap::showGrid() {
   const auto recommended = static_cast<double>(limits.recommendedBytes);
   const auto showContour = [this](QCPCurve* curve, double bytes) {
     QVector<double> keys, values;
-    for (int row = 0; row < grid_.rows() && bytes > 0 && hasLengths(); ++row) {
+    for (int row = 0; row < grid_.rows() && bytes > 0; ++row) {
       const auto batch = grid_.crossing(row, bytes);
       keys << (batch ? *batch : std::numeric_limits<double>::quiet_NaN());
       values << grid_.lengths().at(row);
@@ -282,11 +247,6 @@ void TuningMap::showGrid() {
     keys << (batch && *batch <= xAxis->range().upper ? double(*batch)
                                                      : std::numeric_limits<double>::quiet_NaN());
     values << grid_.lengths().at(row);
-  }
-  if (!hasLengths()) {  // a line through the only row
-    const double x = keys.value(0);
-    keys = {x, x};
-    values = {yAxis->range().lower, yAxis->range().upper};
   }
   safeGround_->setData(keys, values);
   safe_->setData(keys, values);
@@ -393,15 +353,8 @@ void TuningMap::paintHatches(QPainter& painter) const {
 
 void TuningMap::paintCaptions(QPainter& painter) {
   if (!state_->model()) return;
-  painter.setFont(textFont(kSmallText));
-  painter.setPen(theme().text2);
-  const QRect plot = plotRect();
-  if (hasLengths()) {
-    painter.drawText(QRectF(0, 0, plot.left() - 4, 16), Qt::AlignRight | Qt::AlignVCenter,
-                     tr("length"));
-  }
-  painter.drawText(QRectF(plot.left(), height() - 18, plot.width() + 1, 16),
-                   Qt::AlignRight | Qt::AlignVCenter, tr("batch size"));
+  paintYCaption(painter, tr("length"));
+  paintXCaption(painter, {tr("batch size")});
 }
 
 /// The largest safe batch as a number on its line, at a few lengths.

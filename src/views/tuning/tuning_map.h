@@ -53,7 +53,6 @@ class TuningMap final : public SettingPlot {
   void paintHatches(QPainter& painter) const;
   void paintCaptions(QPainter& painter);
   void paintTags(QPainter& painter);
-  [[nodiscard]] bool hasLengths() const { return grid_.rows() > 1; }
 
   HeadroomGrid grid_;
   QCPColorMap* map_;

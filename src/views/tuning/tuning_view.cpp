@@ -12,6 +12,7 @@
 
 #include "models/qt_text.h"
 #include "views/panes/paint.h"
+#include "views/tuning/peak_plot.h"
 #include "views/tuning/plot_header.h"
 #include "views/tuning/throughput_plot.h"
 #include "views/tuning/tuning_map.h"
@@ -67,6 +68,7 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
       mapHeader_(new PlotHeader(tr("Map"), this)),
       throughputHeader_(new PlotHeader(tr("Throughput"), this)),
       map_(new TuningMap(state, this)),
+      peaks_(new PeakPlot(state, this)),
       throughput_(new ThroughputPlot(state, this)),
       note_(new QLabel(this)) {
   setObjectName(QStringLiteral("tuningView"));
@@ -107,6 +109,7 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
   connect(mapTab_, &QToolButton::toggled, this, &TuningView::layOut);
   column->addWidget(tabs_);
   mapSide_ = makeSide(mapHeader_, map_);
+  static_cast<QVBoxLayout*>(mapSide_->layout())->addWidget(peaks_, 1);
   throughputSide_ = makeSide(throughputHeader_, throughput_);
   splitter_->setObjectName(QStringLiteral("tuningSplitter"));
   splitter_->setChildrenCollapsible(false);
@@ -128,8 +131,7 @@ TuningView::TuningView(const models::TuningState* state, QWidget* parent)
   pages_->addWidget(filled);
   setMinimumHeight(150);
 
-  for (SettingPlot* plot :
-       {static_cast<SettingPlot*>(map_), static_cast<SettingPlot*>(throughput_)}) {
+  for (SettingPlot* plot : std::initializer_list<SettingPlot*>{map_, peaks_, throughput_}) {
     connect(plot, &SettingPlot::settingChosen, this, &TuningView::settingChosen);
     connect(plot, &SettingPlot::applyRequested, this, &TuningView::applyRequested);
   }
@@ -164,6 +166,7 @@ QToolButton* TuningView::makeTab(const QString& text, const char* name) {
 void TuningView::setMarks(const SettingMarks& marks) {
   if (marks == map_->marks()) return;
   map_->setMarks(marks);
+  peaks_->setMarks(marks);
   throughput_->setMarks(marks);
   showLegends();
 }
@@ -181,11 +184,16 @@ void TuningView::showState() {
   }
   pages_->setCurrentIndex(1);
   note_->setText(text(state_->model()->confidence().text));
-  const bool lengths = state_->limits().length > 1 && throughput_->length() > 1;
+  const bool lengths = hasLengths();
+  map_->setVisible(lengths);
+  peaks_->setVisible(!lengths);
+  const QString title = lengths ? tr("Map") : tr("Memory");
+  mapHeader_->setTitle(title);
+  mapTab_->setText(title);
   const QString from =
       state_->model()->held() ? tr("with the cache held now") : tr("in a fresh process");
   mapHeader_->setSubtitle({(lengths ? tr("batch × length, predicted peak of driver memory %1")
-                                    : tr("by batch, predicted peak of driver memory %1"))
+                                    : tr("predicted peak of driver memory %1"))
                                .arg(from),
                            tr("predicted driver peak %1").arg(from), tr("driver peak %1").arg(from),
                            tr("predicted driver peak"), tr("driver peak")});
@@ -196,9 +204,24 @@ void TuningView::showState() {
   showLegends();
 }
 
-void TuningView::showLegends() {
-  if (!state_->model()) return;
+bool TuningView::hasLengths() const {
+  return state_->limits().length > 1 && throughput_->length() > 1;
+}
+
+std::vector<LegendEntry> TuningView::mapEntries() const {
   const MemoryLimits& limits = state_->model()->limits();
+  if (!hasLengths()) {
+    std::vector<LegendEntry> entries{
+        lineEntry(1, {}, tr("likely")),
+        {tr("95 % bounds"), 10, [](QPainter& painter, const QRectF& rect, const Theme& theme) {
+           painter.fillRect(rect, PeakPlot::boundsColor(theme));
+         }}};
+    if (limits.recommendedBytes > 0) {
+      entries.push_back(lineEntry(1, {10, 3, 2, 3}, tr("limit")));
+      entries.push_back(lineEntry(2, {}, tr("largest safe batch")));
+    }
+    return entries;
+  }
   std::vector<LegendEntry> bands;
   if (limits.recommendedBytes == 0) {
     bands.push_back(bandEntry(HeadroomBand::kSafe, tr("recommended maximum unknown")));
@@ -214,7 +237,12 @@ void TuningView::showLegends() {
     }
     bands.push_back(lineEntry(2, {}, tr("largest safe batch")));
   }
-  mapHeader_->setEntries(std::move(bands));
+  return bands;
+}
+
+void TuningView::showLegends() {
+  if (!state_->model()) return;
+  mapHeader_->setEntries(mapEntries());
   // Only the looks that there are.
   const std::vector<SettingPoint> points = pointsOf(*state_, map_->marks());
   const auto has = [&](PointLook look) {
@@ -266,6 +294,7 @@ void TuningView::layOut() {
 
 void TuningView::renderNow() {
   map_->finish();
+  peaks_->replot();
   throughput_->replot();
 }
 

@@ -2,6 +2,7 @@
 
 #include <QWidget>
 
+#include "views/tuning/plot_header.h"
 #include "views/tuning/setting_points.h"
 
 class QLabel;
@@ -11,11 +12,13 @@ class QToolButton;
 
 namespace highwater::views {
 
+class PeakPlot;
 class PlotHeader;
 class ThroughputPlot;
 class TuningMap;
 
-/// The map and the throughput of the settings beside each other, or above each other in a narrow
+/// The map (for inputs without a length, the peaks) and the throughput of the settings beside each
+/// other, or above each other in a narrow
 /// view; where there is no room for both, one of them with a switch. Without a memory model it says
 /// what to do.
 class TuningView final : public QWidget {
@@ -28,6 +31,7 @@ class TuningView final : public QWidget {
   /// Gives settings a look of their own.
   void setMarks(const SettingMarks& marks);
   [[nodiscard]] TuningMap* map() const { return map_; }
+  [[nodiscard]] PeakPlot* peaks() const { return peaks_; }
   [[nodiscard]] ThroughputPlot* throughput() const { return throughput_; }
   /// Computes and draws everything at once, for pictures.
   void renderNow();
@@ -50,6 +54,8 @@ class TuningView final : public QWidget {
   void layOut();
   void showState();
   void showLegends();
+  [[nodiscard]] bool hasLengths() const;
+  [[nodiscard]] std::vector<LegendEntry> mapEntries() const;
   QWidget* makeSide(PlotHeader* header, QWidget* plot);
   QToolButton* makeTab(const QString& text, const char* name);
 
@@ -61,6 +67,7 @@ class TuningView final : public QWidget {
   QSplitter* splitter_;
   PlotHeader *mapHeader_, *throughputHeader_;
   TuningMap* map_;
+  PeakPlot* peaks_;
   ThroughputPlot* throughput_;
   QWidget *mapSide_, *throughputSide_;
   QLabel* note_;
