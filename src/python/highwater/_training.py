@@ -52,6 +52,15 @@ class _Calls(threading.local):
     owners = 0
 
 
+def _say_interrupted(kind, value, traceback) -> None:
+    """For `sys.excepthook`, while the interrupt is to come that the user asked for: where nothing catches it, a traceback
+    would look like a fault of the script. How the process ends does not change."""
+    if issubclass(kind, KeyboardInterrupt):
+        tell("interrupted the program, as Ctrl+C does")
+    else:
+        sys.__excepthook__(kind, value, traceback)
+
+
 class Training(StepListener):
     """One training. The hooks call its methods from any thread; steps are those of the thread that trains."""
 
@@ -696,6 +705,8 @@ class Training(StepListener):
         """Does what the window asked for. Returns when the training is not paused."""
         if self._has_ended or not self._is_training_thread():
             return
+        if sys.excepthook is _say_interrupted:  # the script has caught the interrupt, and trains on
+            sys.excepthook = sys.__excepthook__
         if not self._take_commands(False):
             return
         self.probe.set_paused(True)
@@ -735,6 +746,8 @@ class Training(StepListener):
                 tell(value)
         if stops and not self._has_stopped:  # last, as it raises
             self._has_stopped = True
+            if sys.excepthook is sys.__excepthook__:  # else somebody wants to know how the program ends
+                sys.excepthook = _say_interrupted
             _thread.interrupt_main()  # what Ctrl+C does, which trainers know how to end at
         return paused
 
