@@ -166,7 +166,13 @@ class SweepCommand final : public QObject {
     printed_.resize(sweep->settings().size());
     for (std::size_t i = 0; i < printed_.size(); ++i) {
       const SweptSetting& each = sweep->settings()[i];
-      if (std::exchange(printed_[i], each.times) != each.times) sayRow(i + 1, each);
+      // What is measured again, or not as safe as it seemed, is printed once more at the end.
+      const bool isNew = !printed_[i];
+      if (!isNew && sweep->isRunning()) continue;
+      const std::string row = lineOf(report::sweepCells(i + 1, each)) + report::sweepReason(each);
+      if (printed_[i] == row) continue;
+      printed_[i] = row;
+      sayRow(i + 1, each);
     }
     if (sweep->isRunning() || std::exchange(isOver_, true)) return;
     for (const SweptSetting& each : sweep->result().leftOut) sayRow(0, each);
@@ -367,8 +373,8 @@ class SweepCommand final : public QObject {
   bool deviceSaid_ = false, hasBegun_ = false, headSaid_ = false, isOver_ = false,
        interrupted_ = false;
   bool terminalInterrupted_ = false, terminated_ = false;
-  bool announced_ = false;              ///< that the next interrupt kills the program
-  std::vector<std::uint32_t> printed_;  ///< how often each setting was measured when it was printed
+  bool announced_ = false;                           ///< that the next interrupt kills the program
+  std::vector<std::optional<std::string>> printed_;  ///< of each setting, the last time
   std::size_t stepsAtStop_ = 0;
   std::string failure_;
   int failureCode_ = kExitFailed;
