@@ -225,7 +225,10 @@ struct RunDescription {
   /// not.
   std::uint32_t openBatchSize = 0;
   std::uint32_t openSequenceLength = 0;
-  bool openInOptimizer = false;   ///< that step was within the optimizer's
+  bool openInOptimizer = false;  ///< that step was within the optimizer's
+  /// Of a script whose epochs end with a shorter batch: the samples of one. 0: unknown, or none
+  /// does.
+  std::uint32_t epochSamples = 0;
   std::vector<CodeSign> signs{};  ///< of a script; each `what` at most once
 
   /// The sign of a key; nullptr if there is none.

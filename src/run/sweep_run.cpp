@@ -181,6 +181,7 @@ void SweepRun::readRun(const RunDescription& run) {
   }
   if (sweep.lengths.empty()) sweep.lengths = {original_.length};
   sweep.rateUnit = store_->rateUnit();
+  sweep.epochSamples = tuning::epochSamplesOf(*store_);
   sweep.stepsPerSetting = kWarmUpSteps + options_.measuredSteps;
   if (script_) {
     sweep.batchMultiple = script_->batchMultiple();
@@ -235,10 +236,15 @@ void SweepRun::stop(std::string reason) {
   finish();
 }
 
-/// Adds the note of the setting that was measured last, once it is known whether it is safe.
+/// Adds the note of the setting that was measured last, once it is known whether it is safe; and of
+/// those that later ones have shown to be something else.
 void SweepRun::noteMeasured(Setting setting) {
-  for (const tuning::SweptSetting& each : settings()) {
-    if (each.setting != setting) continue;
+  notedSafe_.resize(settings().size());
+  for (std::size_t i = 0; i < settings().size(); ++i) {
+    const tuning::SweptSetting& each = settings()[i];
+    const bool isAsNoted = each.setting != setting && notedSafe_[i] == each.safe;
+    notedSafe_[i] = each.safe;
+    if (isAsNoted) continue;
     addNote(store_->completeUpToNs(), store_->runningStep(), tuning::noteOf(++noted_, each));
   }
 }
@@ -640,6 +646,11 @@ void SweepRun::readMemory(const std::vector<std::size_t>& rows, tuning::Observat
     const events::StepRecord& step = store_->steps().records[rows[i]];
     memory.peakDriver = std::max(memory.peakDriver, step.peak_driver_bytes());
     if (i == 0) continue;
+    const std::uint32_t shorter = options_.sweep.epochSamples % memory.setting.batch;
+    for (std::size_t row = rows[i - 1] + 1; row < rows[i]; ++row) {
+      const std::uint32_t batch = store_->steps().records[row].batch_size();
+      memory.sawShorterBatch = memory.sawShorterBatch || (batch > 0 && batch == shorter);
+    }
     memory.exact = step.peak_current_exact() != 0 && (memory.steps == 0 || memory.exact);
     memory.peakCurrent = std::max(memory.peakCurrent, step.peak_current_bytes());
     ++memory.steps;

@@ -168,7 +168,8 @@ class SweepRun final : public QObject {
   bool isDelivered_ = false;       ///< of a script: a step has shown the setting
   std::uint32_t shownBefore_ = 0;  ///< of a script: the batch of that last step
   std::int64_t measuringSinceNs_ = 0;  ///< the current setting
-  std::size_t noted_ = 0;              ///< how many measurements have a note
+  std::size_t noted_ = 0;              ///< how many notes of settings there are
+  std::vector<bool> notedSafe_;        ///< of each setting, in its newest note
   tuning::Sweep result_;
   std::string stopReason_;
   std::vector<Note> unsaved_;

@@ -1,6 +1,7 @@
 #include "tuning/memory_model.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -25,9 +26,10 @@ constexpr double kPlayedMargin = 0.01;
 constexpr double kPlayedMarginOfLengths = 0.07;
 /// Requests that explain the measured peaks no better are not used.
 constexpr double kMostPlayedError = 0.1;
-/// The least share by which played peaks must differ to tell how they grow, and the least and (as
-/// its inverse) the most that measured ones may grow by for each byte.
-constexpr double kLeastPlayedGrowth = 0.05, kLeastGrowth = 0.5;
+/// The least share by which played peaks must differ to bound how they grow; to say how, beyond
+/// what repeated steps differ by; and the least and (as its inverse) the most that measured ones
+/// may grow by for each byte.
+constexpr double kLeastPlayedGrowth = 0.05, kCalibratingGrowth = 0.25, kLeastGrowth = 0.5;
 
 std::uint64_t bytesOf(double bytes) {
   constexpr double kMost = 9e18;
@@ -139,9 +141,13 @@ std::vector<Observation> merged(std::span<const Observation> observations) {
     }
     // A peak without the cache of earlier settings says more, even if it is smaller.
     if (kept.driverIncludesEarlier != each.driverIncludesEarlier) {
-      if (kept.driverIncludesEarlier) kept.peakDriver = each.peakDriver;
+      if (kept.driverIncludesEarlier) {
+        kept.peakDriver = each.peakDriver;
+        kept.sawShorterBatch = each.sawShorterBatch;
+      }
       kept.driverIncludesEarlier = false;
     } else {
+      kept.sawShorterBatch = kept.sawShorterBatch || each.sawShorterBatch;
       kept.peakDriver = kept.driverIncludesEarlier ? std::min(kept.peakDriver, each.peakDriver)
                                                    : std::max(kept.peakDriver, each.peakDriver);
     }
@@ -240,7 +246,8 @@ void MemoryModel::useRequests(RequestModel requests) {
     const auto measured = static_cast<double>(each.peakCurrent);
     const auto played = static_cast<double>(peak.current);
     rawError = std::max(rawError, std::abs(played / measured - 1));
-    if (each.peakDriver > 0 && !each.driverIncludesEarlier) {
+    const bool isPlayed = !each.sawShorterBatch || shorterBatch(each.setting) == 0;
+    if (each.peakDriver > 0 && !each.driverIncludesEarlier && isPlayed) {
       driverOff = std::max(driverOff, std::abs(static_cast<double>(peak.driver) -
                                                static_cast<double>(each.peakDriver)));
     }
@@ -255,9 +262,11 @@ void MemoryModel::useRequests(RequestModel requests) {
   const double measuredGrowth = most->second - least->second;
   mostPlayed_ = most->first;
   measuredAtMost_ = most->second;
+  if (playedGrowth > kCalibratingGrowth * most->first) {
+    growth_ = std::clamp(measuredGrowth / playedGrowth, kLeastGrowth, 1 / kLeastGrowth);
+  }
   if (playedGrowth > kLeastPlayedGrowth * most->first) {
     const double unplayed = measuredGrowth - playedGrowth - kRepeatNoise * most->second;
-    growth_ = std::clamp(measuredGrowth / playedGrowth, kLeastGrowth, 1 / kLeastGrowth);
     unplayedGrowth_ = std::max(0.0, unplayed) / playedGrowth;
   }
   playedError_ = std::max(0.0, error);
@@ -436,6 +445,24 @@ Prediction MemoryModel::current(Setting setting) const {
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kFit);
 }
 
+std::uint32_t MemoryModel::shorterBatch(Setting setting) const {
+  const std::uint32_t samples = bounds_.epochSamples;
+  return setting.batch > 0 && setting.batch < samples ? samples % setting.batch : 0;
+}
+
+/// What the shorter batch at the end of an epoch adds to driver memory: a cached block that is more
+/// than 32 MiB too large is not used for its requests (MPSAllocator.mm), so these take memory of
+/// their own, which stays in the cache.
+double MemoryModel::addedByShorterBatch(Setting setting) const {
+  const std::uint32_t shorter = shorterBatch(setting);
+  if (shorter == 0 || !canPlay(setting)) return 0;
+  const std::array<Setting, 2> epoch{setting, {shorter, setting.length}};
+  const PlayedPeak alone = requests_->play(setting, limits_);
+  PlayedPeak both = requests_->playIn(requests_->heapsAfter(epoch, limits_), setting);
+  if (both.refused) both = requests_->playIn(requests_->heapsAfter(epoch, {}), setting);
+  return std::max(0.0, static_cast<double>(both.driver) - static_cast<double>(alone.driver));
+}
+
 /// What a setting takes at most because a larger one was measured: that and one heap, since the
 /// order in which blocks are reused may need one more.
 double MemoryModel::mostBelow(Setting setting, std::uint64_t Observation::*peak) const {
@@ -457,9 +484,11 @@ bool MemoryModel::isBelowMeasured(Setting setting, std::uint64_t limit) const {
                                 isNoLarger(setting, each.setting);
                        });
   }
-  return std::any_of(observations_.begin(), observations_.end(), [&](const Observation& each) {
-    return each.peakDriver > 0 && each.peakDriver <= limit && isNoLarger(setting, each.setting);
-  });
+  const bool isBelow =
+      std::any_of(observations_.begin(), observations_.end(), [&](const Observation& each) {
+        return each.peakDriver > 0 && each.peakDriver <= limit && isNoLarger(setting, each.setting);
+      });
+  return isBelow && (shorterBatch(setting) == 0 || driver(setting).bytes <= limit);
 }
 
 /// Whether this or a smaller setting ran out of memory.
@@ -501,12 +530,13 @@ Range MemoryModel::driverBound(Setting setting) const {
 
 /// The largest peak of driver that was measured at no larger batch and length, without the cache of
 /// larger ones.
-double MemoryModel::leastDriver(Setting setting) const {
+double MemoryModel::leastDriver(Setting setting, bool withShorterBatches) const {
   // Where the length changes from step to step, the next run will have the same cache.
   const bool repeats = manyLengthsIn(observations_).batch > 0;
   double least = 0;
   for (const Observation& each : observations_) {
     if (each.driverIncludesEarlier && !repeats) continue;
+    if (each.sawShorterBatch && !withShorterBatches) continue;
     if (!isWithin(each.setting, setting)) continue;
     least = std::max(least, static_cast<double>(each.peakDriver));
   }
@@ -557,9 +587,17 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
       least = std::max(least, static_cast<double>(each.peakDriver));
     }
   }
+  const std::uint32_t shorter = shorterBatch(setting);
+  const bool sawShorter = std::any_of(
+      held_->trained.begin(), held_->trained.end(), [&](const HeldMemory::Trained& each) {
+        return own && each.setting == Setting{shorter, setting.length};
+      });
+  const double added = sawShorter ? 0 : addedByShorterBatch(setting);
   if (own) {
-    return predictionOf({least, least, least * (1 + kRepeatNoise)},
-                        *own >= least ? Basis::kMeasured : Basis::kBound);
+    const double most = std::max(least, *own + added);
+    return predictionOf({least, most, most * (1 + kRepeatNoise)}, *own < least ? Basis::kBound
+                                                                  : added > 0  ? Basis::kRequests
+                                                                               : Basis::kMeasured);
   }
   const bool isPlayed = heldHeaps_ && canPlay(setting);
   Range range;
@@ -585,6 +623,8 @@ Prediction MemoryModel::driverFromHere(Setting setting) const {
     const double more = static_cast<double>(cached) * setting.batch / batch;
     range.upper = std::max(range.upper, static_cast<double>(held_->driverNow) + more);
   }
+  range.likely += added;
+  range.upper += added;
   range.lower = std::max(range.lower, least);
   raiseTo(range, range.lower);
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
@@ -596,20 +636,20 @@ Prediction MemoryModel::driver(Setting setting) const {
 
 Prediction MemoryModel::driverAfresh(Setting setting) const {
   const Observation* seen = observed(setting);
-  const double least = leastDriver(setting);
+  const double least = leastDriver(setting, true);
   const ManyLengths many = manyLengthsIn(observations_);
   const auto seenBytes = seen ? static_cast<double>(seen->peakDriver) : 0.0;
   if (seen && seen->peakDriver > 0 &&
       (many.batch > 0 ? seenBytes >= least : !seen->driverIncludesEarlier)) {
-    const double bytes = seenBytes;
-    return predictionOf({bytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
-                        Basis::kMeasured);
+    const double bytes = seenBytes + (seen->sawShorterBatch ? 0 : addedByShorterBatch(setting));
+    return predictionOf({seenBytes * (1 - kRepeatNoise), bytes, bytes * (1 + kRepeatNoise)},
+                        bytes > seenBytes ? Basis::kRequests : Basis::kMeasured);
   }
   const bool isPlayed = canPlay(setting);
   Range range = isPlayed ? playedDriver(setting, nullptr) : driverBound(setting);
   // Larger batches may take less, but by a heap at most, which another order of reuse saves.
   range.lower = std::max(range.lower, least - kLargeHeap);
-  raiseTo(range, least);
+  raiseTo(range, leastDriver(setting, false));
   limitTo(range, mostBelow(setting, &Observation::peakDriver));
   if (seen && seen->peakDriver > 0 && many.batch == 0) limitTo(range, seenBytes);
   if (many.batch > 0) raiseTo(range, least);
@@ -618,6 +658,10 @@ Prediction MemoryModel::driverAfresh(Setting setting) const {
     const double ratio = static_cast<double>(setting.batch) / many.batch;
     range.upper = std::max(range.upper, many.peak + many.cached * (ratio - 1));
   }
+  const double added = addedByShorterBatch(setting);
+  range.likely += added;
+  range.upper += added;
+  raiseTo(range, least);
   return predictionOf(range, isPlayed ? Basis::kRequests : Basis::kBound);
 }
 

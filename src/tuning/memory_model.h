@@ -25,6 +25,8 @@ struct Observation {
   /// Blocks that larger settings, evaluations or work before step 1 had left in the cache were part
   /// of peakDriver, so that it is only an upper bound of what the setting needs.
   bool driverIncludesEarlier = false;
+  /// A shorter batch, as at the end of an epoch, was among the steps, and its blocks in the cache.
+  bool sawShorterBatch = false;
   std::uint64_t leftAllocated = 0;  ///< current allocated at the end of a step
   std::uint64_t steps = 0;          ///< how many steps were measured
   double stepMs = 0;                ///< how long one takes; 0: unknown
@@ -96,6 +98,7 @@ struct Confidence {
 struct RunBounds {
   std::vector<Setting> outOfMemory = {};      ///< settings that ran out of memory
   std::uint32_t maxBatch = 0, maxLength = 0;  ///< that the run takes; 0: unknown
+  std::uint32_t epochSamples = 0;             ///< RunDescription::epochSamples
 };
 
 /// The part of the recommended maximum that a safe setting leaves free, unless the user sets it.
@@ -152,6 +155,9 @@ class MemoryModel {
   /// Recommended × (1 - reserve) in bytes, but no more than the high watermark; 0 if unknown.
   [[nodiscard]] std::uint64_t safeBytes(double reserve = kDefaultReserve) const;
 
+  /// The batch with which an epoch ends, if it is a shorter one; else 0.
+  [[nodiscard]] std::uint32_t shorterBatch(Setting setting) const;
+
   [[nodiscard]] const Confidence& confidence() const { return confidence_; }
   [[nodiscard]] const std::vector<Observation>& observations() const { return observations_; }
   [[nodiscard]] const MemoryLimits& limits() const { return limits_; }
@@ -173,7 +179,8 @@ class MemoryModel {
   [[nodiscard]] double calibrated(double played) const;
   [[nodiscard]] Range playedDriver(Setting setting, const MpsHeaps* held) const;
   [[nodiscard]] Prediction driverFromHere(Setting setting) const;
-  [[nodiscard]] double leastDriver(Setting setting) const;
+  [[nodiscard]] double leastDriver(Setting setting, bool withShorterBatches) const;
+  [[nodiscard]] double addedByShorterBatch(Setting setting) const;
   void judge(double atLeastFixed);
   [[nodiscard]] std::string advice(const std::vector<Setting>& candidates) const;
   [[nodiscard]] bool mayBeTried(Setting setting) const;

@@ -13,6 +13,7 @@
 #include "analysis/time_range.h"
 #include "core/events_generated.h"
 #include "core/units.h"
+#include "tuning/sweep.h"
 
 namespace highwater::tuning {
 namespace {
@@ -158,14 +159,50 @@ class CacheOfOthers {
   double left_ = 0;
 };
 
+/// Whether a step comes after one with a shorter batch that came after one with its own.
+bool isAfterShorterBatch(const std::vector<StepRecord>& records, std::size_t row) {
+  return row > 1 && records[row - 1].batch_size() < records[row].batch_size() &&
+         settingOf(records[row - 2]) == settingOf(records[row]);
+}
+
 /// The share of a step's driver peak, 0 to 1, from which on what others have left counts: less is
 /// within what the peak of a setting differs by from run to run.
 constexpr double kLeastShareOfOthers = 0.05;
+
+/// A sweep empties the cache before each setting, once the setting has come: its peaks say more
+/// than those of steps with the cache of earlier settings.
+void useSweep(const analysis::LiveStore& store, std::vector<Observation>& observations) {
+  const auto sweep = sweepOf(store);
+  if (!sweep) return;
+  for (const SweptSetting& swept : sweep->settings) {
+    for (Observation& each : observations) {
+      const bool saysMore = each.driverIncludesEarlier && swept.peakDriver >= each.peakCurrent;
+      if (each.setting != swept.setting || !saysMore) continue;
+      each.peakDriver = swept.peakDriver;
+      each.driverIncludesEarlier = each.sawShorterBatch = false;
+    }
+  }
+}
 
 }  // namespace
 
 double stepMsOf(const analysis::LiveStore& store, std::span<const std::size_t> rows) {
   return stepMsWithout(breaksOf(store), store, rows);
+}
+
+std::uint32_t epochSamplesOf(const analysis::LiveStore& store) {
+  const auto& records = store.steps().records;
+  const ScriptKnob* knob = nullptr;
+  for (const ScriptKnob& each : store.scriptKnobs()) {
+    if (each.name == "dataloader_batch_size") knob = &each;
+  }
+  if (!store.run() || !knob || records.empty()) return 0;
+  constexpr std::ptrdiff_t kLooksAt = 64;
+  const auto first = records.end() - std::min(kLooksAt, std::ssize(records));
+  const bool isStepsBatch = std::any_of(first, records.end(), [knob](const StepRecord& step) {
+    return step.batch_size() == knob->value;
+  });
+  return isStepsBatch ? store.run()->epochSamples : 0;
 }
 
 std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
@@ -205,6 +242,7 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
     seen.setting = setting;
+    seen.sawShorterBatch = seen.sawShorterBatch || isAfterShorterBatch(records, row);
     seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     if (seen.driverIncludesEarlier && !includesEarlier) {
       seen.driverIncludesEarlier = false;
@@ -274,12 +312,14 @@ Result<ModelInput> modelInputOf(const analysis::LiveStore& store) {
   }
   ModelInput input;
   input.observations = observationsOf(store);
+  useSweep(store, input.observations);
   input.traces = tracesOf(store);
   input.limits = store.limits();
   if (store.run()) {
     input.knownFixed = tensorBudget({}, modelSizesOf(*store.run())).weights;
     input.bounds.maxBatch = store.run()->maxBatchSize;
     input.bounds.maxLength = store.run()->maxSequenceLength;
+    input.bounds.epochSamples = epochSamplesOf(store);
   }
   input.bounds.outOfMemory = outOfMemoryOf(store);
   return input;

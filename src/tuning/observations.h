@@ -31,6 +31,10 @@ namespace highwater::tuning {
 /// cache was last emptied, and the newest reading of driver memory.
 [[nodiscard]] HeldMemory heldMemoryOf(const analysis::LiveStore& store);
 
+/// RunDescription::epochSamples where the loader's batch is that of a step; 0 where a step has
+/// several of them, or another number of rows than the loader has samples.
+[[nodiscard]] std::uint32_t epochSamplesOf(const analysis::LiveStore& store);
+
 /// What a run's description says of its model: the factors of the tensor budget.
 [[nodiscard]] ModelSizes modelSizesOf(const RunDescription& run);
 

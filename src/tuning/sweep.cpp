@@ -48,6 +48,7 @@ SweptSetting rowOf(const Json& data) {
   row.safe = data.at("safe").get<bool>();
   row.leftOut = data.at("left_out").get<bool>();
   row.reason = data.at("reason").get<std::string>();
+  row.withShorterBatch = data.value("with_shorter_batch", std::uint64_t{0});
   return row;
 }
 
@@ -95,17 +96,20 @@ void SweptSetting::setThroughput(std::vector<double> of) {
 }
 
 void SweptSetting::addRepeated(const SweptSetting& again) {
-  std::vector<double> all = times > 1 ? rates : std::vector<double>();
-  all.insert(all.end(), again.rates.begin(), again.rates.end());
-  setThroughput(std::move(all));
+  ratesAgain.insert(ratesAgain.end(), again.rates.begin(), again.rates.end());
   peakDriver = std::max(peakDriver, again.peakDriver);
   peakCurrent = std::max(peakCurrent, again.peakCurrent);
   exact = exact && again.exact;
+  sawShorterBatch = sawShorterBatch || again.sawShorterBatch;
   steps += again.steps;
   if (again.stepMs > 0) stepMs = again.stepMs;
   outOfMemory = outOfMemory || again.outOfMemory;
-  if (times == 1) reason += "; measured again, in turns with what is nearly as fast";
   ++times;
+}
+
+void SweptSetting::useRatesAgain() {
+  setThroughput(std::exchange(ratesAgain, {}));
+  reason = "measured again, in turns with what is nearly as fast";
 }
 
 std::optional<double> SweptSetting::error() const {
@@ -128,6 +132,7 @@ std::string noteOf(std::size_t number, const SweptSetting& setting) {
        {"length", setting.setting.length},
        {"predicted", {predicted.bytes, predicted.lower, predicted.upper}},
        {"driver", setting.peakDriver},
+       {"with_shorter_batch", setting.withShorterBatch},
        {"current", setting.peakCurrent},
        {"tokens_per_s", {setting.tokensPerS, setting.lowerQuartile, setting.upperQuartile}},
        {"step_ms", setting.stepMs},

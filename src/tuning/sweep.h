@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,11 +17,14 @@ struct SweptSetting : Observation {
   /// Of driver memory, before it was measured; 0 bytes: nothing was known.
   Prediction predicted = {};
   std::string reason = {};  ///< for people: why it is measured, or why not
-  /// Tokens per second of its steps after the warm-up; 0 where unknown. Of a setting that was
-  /// measured again, those of the later times: all that are compared were measured in turns then.
+  /// Tokens per second of its steps after the warm-up; 0 where unknown.
   double tokensPerS = 0, lowerQuartile = 0, upperQuartile = 0;
   std::vector<double> rates = {};  ///< of which these are median and quartiles; not in recordings
-  std::uint32_t times = 1;         ///< it was measured
+  std::vector<double> ratesAgain = {};  ///< of the times after the first; not in recordings
+  std::uint32_t times = 1;              ///< it was measured
+  /// Driver memory with the shorter batch at the end of an epoch, where the steps had none, in
+  /// bytes: predicted. 0: an epoch ends with none, or it was among the steps.
+  std::uint64_t withShorterBatch = 0;
   bool outOfMemory = false;
   bool safe = false;  ///< driver memory stayed under the limit
   /// No safe setting of this length is at least as fast with at most as much memory.
@@ -29,13 +34,18 @@ struct SweptSetting : Observation {
   /// Sets the throughput to median and quartiles of `of`: of what each step had, credited to the
   /// batch that the device executed (analysis::StepColumns::tokensPerS), or some steps together.
   void setThroughput(std::vector<double> of);
-  /// Adds what the same setting took when it was measured again.
+  /// Adds what the same setting took when it was measured again. Its throughput stays until
+  /// useRatesAgain().
   void addRepeated(const SweptSetting& again);
+  /// Makes its throughput that of the later times.
+  void useRatesAgain();
   /// How far the prediction was from what was measured: 0.02 for 2 % too much. std::nullopt where
   /// either is unknown.
   [[nodiscard]] std::optional<double> error() const;
-  /// Bytes by which settings are compared: of driver, else of current.
-  [[nodiscard]] std::uint64_t bytes() const { return peakDriver > 0 ? peakDriver : peakCurrent; }
+  /// Bytes by which settings are compared: of driver with the end of an epoch, else of current.
+  [[nodiscard]] std::uint64_t bytes() const {
+    return std::max(peakDriver > 0 ? peakDriver : peakCurrent, withShorterBatch);
+  }
 };
 
 /// What a sweep has found so far; also of one that was interrupted.

@@ -129,8 +129,16 @@ void SweepPlanner::fit() {
   }
   auto requests = RequestModel::make(traces_);
   auto fitted = MemoryModel::fit(seen, limits_, options_.knownFixed / 2,
-                                 requests ? std::optional(std::move(*requests)) : std::nullopt);
+                                 requests ? std::optional(std::move(*requests)) : std::nullopt,
+                                 {.epochSamples = options_.epochSamples});
   model_ = fitted ? std::optional(std::move(*fitted)) : std::nullopt;
+  for (SweptSetting& each : measured_) {
+    each.withShorterBatch = 0;
+    const bool lacksOne = model_ && !each.outOfMemory && !each.sawShorterBatch;
+    if (lacksOne && model_->shorterBatch(each.setting) > 0) {
+      each.withShorterBatch = model_->driver(each.setting).bytes;
+    }
+  }
 }
 
 void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace) {
@@ -138,7 +146,13 @@ void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace)
   const bool isNew = add(std::move(measured));
   if (isNew && keepsTrace) traces_.push_back(std::move(*trace));
   fit();
-  if (isNew && !another()) chooseTurns();
+  if (isNew && turns_.empty() && !another()) chooseTurns();
+  if (!isNew && turnsAreOver()) {
+    tookTurns_ = true;
+    for (SweptSetting& each : measured_) {
+      if (isInTurns(each.setting)) each.useRatesAgain();
+    }
+  }
 }
 
 /// Adds a measurement; returns whether it is the first of its setting.
@@ -157,9 +171,9 @@ bool SweepPlanner::wasMeasured(Setting setting) const {
                      [setting](const SweptSetting& each) { return each.setting == setting; });
 }
 
-/// Whether a measured setting ran out of memory or exceeded the limit.
+/// Whether a measured setting ran out of memory, or exceeds the limit by the end of an epoch.
 bool SweepPlanner::isAbove(const SweptSetting& each) const {
-  return each.outOfMemory || (isLimited() && each.peakDriver > limitBytes());
+  return each.outOfMemory || (isLimited() && each.bytes() > limitBytes());
 }
 
 /// Whether a setting of this length ran out of memory.
@@ -179,8 +193,8 @@ bool SweepPlanner::tookTooMuch(std::uint32_t length) const {
 /// Whether this or a smaller setting did not stay under the limit.
 bool SweepPlanner::wasTooLarge(Setting setting) const {
   return std::any_of(measured_.begin(), measured_.end(), [this, setting](const SweptSetting& each) {
-    return isAbove(each) && each.setting.batch <= setting.batch &&
-           each.setting.length <= setting.length;
+    return each.setting.batch <= setting.batch && each.setting.length <= setting.length &&
+           isAbove(each);
   });
 }
 
@@ -198,6 +212,16 @@ std::uint32_t SweepPlanner::roundest(double least, double most) const {
     if (batch > 0 && static_cast<double>(batch) >= least) return static_cast<std::uint32_t>(batch);
   }
   return rounded(static_cast<std::uint32_t>(end));
+}
+
+/// The batch of a setting that is certain to fit, or a rounder one that is little smaller and as
+/// certain: a smaller one may need a heap that a larger one does not.
+std::uint32_t SweepPlanner::rounder(Setting setting, double less) const {
+  if (setting.batch >= options_.largestBatch) return setting.batch;
+  const std::uint32_t round = roundest(setting.batch * (1 - less), setting.batch);
+  const bool isSafe =
+      !isLimited() || !model_ || model_->driver({round, setting.length}).upper <= limitBytes();
+  return round >= smallest() && isSafe ? round : setting.batch;
 }
 
 std::uint32_t SweepPlanner::smallest() const {
@@ -420,12 +444,24 @@ SweptSetting SweepPlanner::stepTo(Setting setting, std::string reason) const {
 }
 
 std::optional<SweptSetting> SweepPlanner::next() const {
-  return turns_.empty() ? another() : again();
+  // One that does not fit when it is measured again tells more than the turns would.
+  const bool goOn = std::all_of(measured_.begin(), measured_.end(), [this](const auto& each) {
+    return !isInTurns(each.setting) || !isAbove(each);
+  });
+  return turns_.empty() || !goOn ? another() : again();
+}
+
+bool SweepPlanner::turnsAreOver() const {
+  return !turns_.empty() &&
+         std::all_of(measured_.begin(), measured_.end(), [this](const SweptSetting& each) {
+           return !isInTurns(each.setting) || (each.times > 2 && !isAbove(each));
+         });
 }
 
 /// Chooses the settings whose throughput decides what is recommended: the fastest, the one of the
-/// least memory that is nearly as fast, and the next smaller one, which may only seem slower. None
-/// where one is much faster than all others, or only memory decides.
+/// least memory that is nearly as fast with the next smaller one, which may only seem slower, and
+/// where there is no such pair, the fastest of the larger ones. None where one is much faster than
+/// all others, or only memory decides.
 void SweepPlanner::chooseTurns() {
   if (options_.onlyLargest) return;
   const std::vector<SweptSetting> all = points();
@@ -435,25 +471,29 @@ void SweepPlanner::chooseTurns() {
     if (each.safe && each.setting.length == length && each.tokensPerS > 0) fast.push_back(&each);
   }
   if (fast.empty()) return;
-  const auto isSlower = [](const SweptSetting* a, const SweptSetting* b) {
-    return a->tokensPerS < b->tokensPerS;
+  const auto isFaster = [](const SweptSetting* a, const SweptSetting* b) {
+    return a->tokensPerS > b->tokensPerS;
   };
-  std::iter_swap(fast.begin(), std::max_element(fast.begin(), fast.end(), isSlower));
-  std::erase_if(fast, [best = fast.front()->tokensPerS](const SweptSetting* each) {
-    return std::max(each->tokensPerS, each->upperQuartile) < kContends * best;
+  const SweptSetting* fastest = *std::min_element(fast.begin(), fast.end(), isFaster);
+  std::erase_if(fast, [fastest](const SweptSetting* each) {
+    const double most = std::max(each->tokensPerS, each->upperQuartile);
+    return each == fastest || most < kContends * fastest->tokensPerS;
   });
-  if (fast.size() < 2) return;
-  std::sort(fast.begin() + 1, fast.end(), [](const SweptSetting* a, const SweptSetting* b) {
+  if (fast.empty()) return;
+  const auto larger = std::partition(fast.begin(), fast.end(), [fastest](const auto* each) {
+    return memoryRank(*each) < memoryRank(*fastest);
+  });
+  std::sort(fast.begin(), larger, [](const SweptSetting* a, const SweptSetting* b) {
     return memoryRank(*a) < memoryRank(*b);
   });
-  const auto nearly = std::find_if(fast.begin() + 1, fast.end(), [&](const SweptSetting* each) {
-    return isNearlyAsFast(*each, *fast.front());
+  std::sort(larger, fast.end(), isFaster);
+  const auto nearly = std::find_if(fast.begin(), larger, [fastest](const SweptSetting* each) {
+    return isNearlyAsFast(*each, *fastest);
   });
-  // Without one, the smaller one is that next to the fastest.
-  const auto from = std::max(fast.begin() + 1, nearly - 1);
-  fast.erase(fast.begin() + 1, from);
-  fast.resize(std::min(fast.size(), kMostContenders));
-  for (const SweptSetting* each : fast) turns_.push_back(each->setting);
+  turns_.push_back(fastest->setting);
+  for (auto each = nearly == fast.begin() ? nearly : nearly - 1; each != fast.end(); ++each) {
+    if (turns_.size() < kMostContenders) turns_.push_back((*each)->setting);
+  }
 }
 
 bool SweepPlanner::isInTurns(Setting setting) const {
@@ -532,7 +572,7 @@ std::optional<SweptSetting> SweepPlanner::towardsLargest() const {
     std::uint32_t target = fastEnough({largestFor(length).value_or(0), length});
     if (target == 0 || wasMeasured({target, length})) continue;
     const double less = options_.onlyLargest ? kRounderLargest : kRounderBelow;
-    if (target < options_.largestBatch) target = roundest(target * (1 - less), target);
+    target = rounder({target, length}, less);
     if (wasMeasured({target, length})) continue;
     const double close = options_.onlyLargest ? kCloseEnough : kCloseEnoughForThroughput;
     const double allowed = std::max<double>(options_.batchMultiple, close * reached);
@@ -606,6 +646,10 @@ std::vector<SweptSetting> SweepPlanner::points() const {
   std::vector<SweptSetting> all = measured_;
   for (SweptSetting& point : all) {
     point.safe = !point.outOfMemory && (!isLimited() || point.bytes() <= limitBytes());
+    if (point.safe || point.outOfMemory || point.peakDriver > limitBytes()) continue;
+    point.reason += "; the batch of " + std::to_string(model_->shorterBatch(point.setting)) +
+                    " with which an epoch ends may take it to " +
+                    formatBytes(point.withShorterBatch);
   }
   for (SweptSetting& point : all) {
     point.onFront =
@@ -654,13 +698,9 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
     if (isOver) result.leftOut = leftOut();
   }
   const std::optional<std::uint32_t> length = comparedLength(result.settings);
-  const bool tookTurns =
-      !turns_.empty() &&
-      std::all_of(result.settings.begin(), result.settings.end(), [this](const SweptSetting& each) {
-        return each.times > 1 || !isInTurns(each.setting);
-      });
   const auto takesPart = [&](const SweptSetting& point) {
-    return point.safe && point.setting.length == length && (!tookTurns || point.times > 1);
+    return point.safe && point.setting.length == length &&
+           (!tookTurns_ || isInTurns(point.setting));
   };
   const SweptSetting* fastest = nullptr;
   for (const SweptSetting& point : result.settings) {
@@ -723,6 +763,7 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
                        " less memory";
     }
   }
+  if (tookTurns_) result.reason += "; those of that throughput were measured in turns";
   if (!alike.empty()) {
     result.reason += "; the difference to " + joined(alike) +
                      " is within the noise, because the ranges of the middle half overlap";

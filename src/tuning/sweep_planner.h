@@ -29,6 +29,7 @@ struct SweepOptions {
   bool hasMemory = true;               ///< false for the CPU: only throughput is compared
   std::string rateUnit = "tokens/s";   ///< of the throughput
   std::uint64_t knownFixed = 0;        ///< bytes of weights, gradients and optimizer state
+  std::uint32_t epochSamples = 0;      ///< RunDescription::epochSamples
 };
 
 /// Decides which settings a sweep measures: pure logic, without clock or device. Each next setting
@@ -39,7 +40,7 @@ struct SweepOptions {
 /// than 4 times the tokens of those that were measured before it, or 16 times once their requests
 /// are known; only the smallest batch of a length may, if its bound is under the limit. Throughput
 /// is compared within one length. A machine gets slower and faster meanwhile, so at the end the
-/// fastest setting and two of the least memory that are nearly as fast are measured twice more, in
+/// fastest setting and two that are nearly as fast, smaller ones first, are measured twice more, in
 /// turns, and only these are compared. The caller empties the cache before each setting, drops the
 /// warm-up, and may stop at any time.
 class SweepPlanner {
@@ -80,6 +81,8 @@ class SweepPlanner {
   [[nodiscard]] bool tookTooMuch(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t rounded(std::uint32_t batch) const;
   [[nodiscard]] std::uint32_t roundest(double least, double most) const;
+  [[nodiscard]] std::uint32_t rounder(Setting setting, double less) const;
+  [[nodiscard]] bool turnsAreOver() const;
   [[nodiscard]] std::uint32_t smallest() const;
   [[nodiscard]] std::optional<std::uint32_t> largestFor(std::uint32_t length) const;
   [[nodiscard]] std::uint32_t largestMeasured(std::uint32_t length) const;
@@ -110,6 +113,7 @@ class SweepPlanner {
   std::vector<Observation> known_;  ///< from before the sweep
   std::vector<SweptSetting> measured_;
   std::vector<Setting> turns_;  ///< that are measured again
+  bool tookTurns_ = false;      ///< all of them, to the end
   std::vector<StepTrace> traces_;
   std::optional<MemoryModel> model_;
 };

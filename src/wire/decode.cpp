@@ -112,6 +112,7 @@ Result<Message> decodeBody(const fb::RunDescription& t) {
   m.openBatchSize = t.open_batch_size();
   m.openSequenceLength = t.open_sequence_length();
   m.openInOptimizer = t.open_in_optimizer();
+  m.epochSamples = t.epoch_samples();
   if (t.signs()) {
     for (const fb::CodeSign* each : *t.signs()) {
       m.signs.push_back(

@@ -97,7 +97,7 @@ Encoded<fb::RunDescription> encodeBody(Builder& b, const RunDescription& m) {
           m.vocabularySize, m.width, m.layers, m.heads, m.parameters, knobs, m.maxBatchSize,
           m.maxSequenceLength, m.plannedSteps, scenario, static_cast<std::uint8_t>(m.probeLevel),
           m.ownScript, model, optimizer, static_cast<std::uint8_t>(m.stepsAre), loader, m.firstStep,
-          m.openBatchSize, m.openSequenceLength, m.openInOptimizer, signVector)};
+          m.openBatchSize, m.openSequenceLength, m.openInOptimizer, signVector, m.epochSamples)};
 }
 
 Encoded<fb::ScriptKnob> encodeBody(Builder& b, const ScriptKnob& m) {

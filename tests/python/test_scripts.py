@@ -134,6 +134,7 @@ class Scripts(unittest.TestCase):
         self.assertEqual(log.phases().count("end of DataLoader workers"), 2 * 2)
         self.assertEqual(log.phases().count("batch_assembly"), 2 * (3 + 1 + 0 + 1))
         self.assertEqual((log.described()["loader_workers"], log.described()["persistent_workers"]), (2, False))
+        self.assertEqual(log.described()["epoch_samples"], 40)
         self.assertEqual(log.phases().count("forward"), 2 * 5 * 2)
         self.assertEqual(log.knobs()["dataloader_batch_size"]["value"], 8)
 

@@ -1,5 +1,6 @@
 #include <map>
 
+#include "core/mps_heaps.h"
 #include "core/units.h"
 #include "support/test_program.h"
 #include "support/text.h"
@@ -240,6 +241,99 @@ class TestSweepPlanner : public QObject {
     }
     QVERIFY(tooLarge > 0);
     QVERIFY(largestSafe(tried.result()) >= 500);
+  }
+
+  /// A sweep that is stopped between the turns compares what was measured before them.
+  void aStopBetweenTheTurnsComparesTheFirstTimes() {
+    Device device{.halfAt = 300};
+    SweepPlanner tried = planner({.largestBatch = 256, .lengths = {128}, .start = Setting{32, 128}},
+                                 limitsOf(64 * kGiB));
+    std::optional<SweptSetting> step;
+    while ((step = tried.next()) && !step->reason.starts_with("again")) {
+      tried.record(device.measure(step->setting));
+    }
+    QVERIFY(step);
+    const Sweep before = tried.result();
+    SweptSetting slow = device.measure(step->setting);
+    for (double& each : slow.rates) each *= 0.5;
+    slow.setThroughput(slow.rates);
+    const Sweep ended = tried.endedWith(slow);
+    tried.record(slow);
+    for (const Sweep& after : {ended, tried.result()}) {
+      QCOMPARE(after.settings.size(), before.settings.size());
+      QCOMPARE(*after.best, *before.best);
+      for (std::size_t i = 0; i < after.settings.size(); ++i) {
+        QCOMPARE(after.settings[i].tokensPerS, before.settings[i].tokensPerS);
+      }
+    }
+  }
+
+  /// A setting that does not fit when it is measured again ends the turns, and others are compared.
+  void aTurnThatDoesNotFitIsNoneOfTheCompared() {
+    Device device{.halfAt = 300};
+    SweepPlanner tried = planner({.largestBatch = 256, .lengths = {128}, .start = Setting{32, 128}},
+                                 limitsOf(64 * kGiB));
+    std::optional<Setting> refused;
+    int steps = 0;
+    while (const auto step = tried.next()) {
+      SweptSetting measured = device.measure(step->setting);
+      if (step->reason.starts_with("again") && (!refused || refused == step->setting)) {
+        refused = step->setting;
+        measured = SweptSetting{};
+        measured.setting = step->setting;
+        measured.outOfMemory = true;
+      }
+      tried.record(std::move(measured));
+      QVERIFY(++steps < 40);
+    }
+    const Sweep result = tried.result();
+    QVERIFY(refused && result.best && result.best != refused);
+    QVERIFY2(bestOf(result)->safe, result.reason.c_str());
+  }
+
+  /// Whether a setting is safe is what a process takes that comes to the end of an epoch, although
+  /// no measured step did.
+  void countsTheEndOfAnEpoch() {
+    constexpr std::uint32_t kSamples = 1000;
+    const MemoryLimits limits = limitsOf(kGiB);
+    const auto driverOf = [&limits](std::initializer_list<std::uint64_t> batches) {
+      MpsHeaps heaps(limits);
+      for (const std::uint64_t batch : batches) heaps.free(heaps.allocate(batch * kMiB));
+      return heaps.counters().driverPeakBytes;
+    };
+    SweepPlanner tried = planner(
+        {.largestBatch = 4000, .lengths = {1}, .start = Setting{520, 1}, .epochSamples = kSamples},
+        limits);
+    while (const auto step = tried.next()) {
+      const std::uint64_t batch = step->setting.batch, bytes = batch * kMiB;
+      SweptSetting measured{{.setting = step->setting,
+                             .peakCurrent = bytes,
+                             .exact = true,
+                             .peakDriver = driverOf({batch, batch}),
+                             .steps = 3}};
+      measured.setThroughput({1000.0 + static_cast<double>(batch)});
+      StepTrace trace{step->setting, true, 0, {}};
+      for (std::uint64_t i = 0; i < 4; ++i) {
+        trace.steps.push_back({{1, bytes, bytes, i == 0 ? 0 : bytes}});
+      }
+      tried.record(std::move(measured), std::move(trace));
+    }
+    const Sweep result = tried.result();
+    std::size_t onlyByTheEnd = 0;
+    for (const SweptSetting& each : result.settings) {
+      const std::uint64_t batch = each.setting.batch;
+      const std::uint64_t shorter = batch < kSamples ? kSamples % batch : 0;
+      const std::uint64_t truth =
+          shorter > 0 ? driverOf({batch, batch, shorter, batch}) : driverOf({batch});
+      QCOMPARE(each.safe, truth <= tried.limitBytes());
+      onlyByTheEnd += !each.safe && each.peakDriver <= tried.limitBytes() ? 1 : 0;
+      if (each.safe || each.peakDriver > tried.limitBytes()) continue;
+      const std::string named =
+          "the batch of " + std::to_string(shorter) + " with which an epoch ends";
+      QVERIFY2(contains(each.reason, named.c_str()), each.reason.c_str());
+    }
+    QVERIFY(onlyByTheEnd > 0);
+    QVERIFY2(result.best && bestOf(result)->safe, result.reason.c_str());
   }
 
   /// Batches that nobody would type are rounded where it costs next to nothing.

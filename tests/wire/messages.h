@@ -49,6 +49,7 @@ inline RunDescription scriptDescription() {
   m.stepsAre = StepsAre::kTold;
   m.loader = {4, true};
   m.firstStep = 3;
+  m.epochSamples = 4096;
   m.signs = {{"retain_graph", "train.py:41"}, {"unused_gradients", "train.py:12", "Teacher", 0.75}};
   return m;
 }

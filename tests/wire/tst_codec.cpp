@@ -77,6 +77,7 @@ class TestCodec : public QObject {
     QCOMPARE(run.model, std::string("Classifier"));
     QCOMPARE(run.optimizer, std::string("AdamW"));
     QVERIFY(run.signs == test::scriptDescription().signs);
+    QCOMPARE(run.epochSamples, 4096U);
     ScriptKnob sent = test::scriptKnob();
     sent.kind = ScriptKnob::Kind::kChoice;
     sent.choices = {"mean", "sum"};

@@ -14,6 +14,7 @@ from ._probe import LEARNING_RATE_FACTOR, LOADER_BATCH
 _MOST_PROBLEMS = 10
 _MOST_LETTERS = 200
 _MOST_BATCH = 4096  # kMostBatchSize of core/run_limits.h
+_ENDLESS = 1_000_000_000  # samples
 _TYPES = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -85,7 +86,11 @@ class Knobs:
     def _declare_loader_batch(self, sampler) -> None:
         if LOADER_BATCH in self._declared or "batch_size" in self._declared:
             return
-        knob = {"value": sampler.batch_size, "min": 1, "max": _most(sampler), "choices": None}
+        samples = _samples(sampler)
+        if samples and not sampler.drop_last:
+            self._training.describe(epoch_samples=samples)
+        most = max(sampler.batch_size, min(samples or _MOST_BATCH, max(_MOST_BATCH, 64 * sampler.batch_size)))
+        knob = {"value": sampler.batch_size, "min": 1, "max": most, "choices": None}
         self._declared[LOADER_BATCH] = knob
         self._tell(LOADER_BATCH, {**knob, "warning": _trainer_warning()})
 
@@ -152,13 +157,13 @@ class Knobs:
             pass
 
 
-def _most(sampler) -> int:
-    """The largest batch to offer: all samples, but no more than a training may ever want."""
+def _samples(sampler) -> int:
+    """How many samples an epoch has; 0 for an endless one, also where it only has a large number."""
     try:
         samples = len(sampler.sampler)
-    except (TypeError, NotImplementedError):  # an endless one
-        samples = _MOST_BATCH
-    return max(sampler.batch_size, min(samples, max(_MOST_BATCH, 64 * sampler.batch_size)))
+    except (TypeError, NotImplementedError):
+        return 0
+    return samples if samples < _ENDLESS else 0
 
 
 def is_stock_sampler(torch, sampler) -> bool:

@@ -151,7 +151,7 @@ class NativeProbe(Probe):
         self.note_step_end = self._bind("note_step_end")
         self.watch_thread = self._bind("watch_thread")
         self._describe = self._bind("describe", text, text, text, number, number, number, ctypes.c_int, number,
-                                    ctypes.c_int, flag, flag, number, number, flag, ctypes.c_double, text)
+                                    ctypes.c_int, flag, flag, number, number, flag, ctypes.c_double, number, text)
         self._mark = self._bind("mark", text)
         real = ctypes.c_double
         self._offer_knob = self._bind("offer_knob", text, ctypes.c_int, real, real, real, text, text, text,
@@ -223,7 +223,8 @@ class NativeProbe(Probe):
                        known("length_guess") or 0, _STEPS_ARE.index(known("steps_are", "training")),
                        known("first_step", 0), known("loader_workers", -1), known("persistent_workers", False),
                        known("device_data", False), known("open_batch", 0), known("open_length", 0),
-                       known("open_in_optimizer", False), known("memory_fraction", 0.0), encoded("\n".join(known("signs", ()))))
+                       known("open_in_optimizer", False), known("memory_fraction", 0.0), known("epoch_samples", 0),
+                       encoded("\n".join(known("signs", ()))))
 
     def mark(self, text):
         self._mark(encoded(text))

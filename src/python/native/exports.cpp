@@ -345,7 +345,8 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
                  std::uint64_t parameters, std::uint64_t batch, std::uint64_t length, int steps_are,
                  std::uint64_t first_step, int loader_workers, bool persistent_workers,
                  bool device_data, std::uint64_t open_batch, std::uint64_t open_length,
-                 bool open_in_optimizer, double memory_fraction, const char* signs) {
+                 bool open_in_optimizer, double memory_fraction, std::uint64_t epoch_samples,
+                 const char* signs) {
   withProbe(running, [&](ScriptProbe& probe) {
     RunDescription run;
     run.model = model;
@@ -363,6 +364,7 @@ void hw_describe(const char* model, const char* optimizer, const char* dtype,
     run.openBatchSize = clamped(open_batch);
     run.openSequenceLength = clamped(open_length);
     run.openInOptimizer = open_in_optimizer;
+    run.epochSamples = clamped(epoch_samples);
     run.signs = signsOf(signs);
     probe.describe(std::move(run));
   });

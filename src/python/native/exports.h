@@ -53,14 +53,14 @@ HIGHWATER_EXPORT void hw_watch_thread();
 /// As ScriptProbe::describe(). `steps_are` is a number of StepsAre, `loader_workers` below 0 where
 /// there is no DataLoader. `signs` has a line for each CodeSign: its members in order, with tabs
 /// between. `memory_fraction` is that of torch.mps.set_per_process_memory_fraction(); 0: none is
-/// set.
+/// set. `epoch_samples`: see RunDescription.
 HIGHWATER_EXPORT void hw_describe(const char* model, const char* optimizer, const char* dtype,
                                   std::uint64_t parameters, std::uint64_t batch,
                                   std::uint64_t length, int steps_are, std::uint64_t first_step,
                                   int loader_workers, bool persistent_workers, bool device_data,
                                   std::uint64_t open_batch, std::uint64_t open_length,
                                   bool open_in_optimizer, double memory_fraction,
-                                  const char* signs);
+                                  std::uint64_t epoch_samples, const char* signs);
 HIGHWATER_EXPORT void hw_mark(const char* text);
 /// Offers a knob: see ScriptKnob. `choices` are lines. Returns why it cannot be shown, else "";
 /// valid until the next call.
