@@ -323,7 +323,7 @@ void SweepRun::proceed() {
 void SweepRun::begin() {
   phase_ = Phase::kMeasuring;
   firstStep_ = 0;
-  isDelivered_ = false;
+  isDelivered_ = hasBegunAgain_ = false;
   measuringSinceNs_ = store_->completeUpToNs();
   markersBefore_ = store_->markers().size();
   const auto& records = store_->steps().records;
@@ -368,11 +368,7 @@ void SweepRun::awaitDelivery() {
   if (std::any_of(records.begin() + static_cast<std::ptrdiff_t>(rowAt(records, askedAt_ + 1)),
                   records.end(), [this](const auto& step) { return isAt(step); })) {
     isDelivered_ = true;
-    const bool hadOthers = !settings().empty();
-    if (hasMemory() && hadOthers) session_->request(EmptyCache{});
-    session_->request(
-        SetProbeLevel{hasMemory() ? events::ProbeLevel::Ops : level_, kWarmUpSteps + 1});
-    return;
+    return beginSteps();
   }
   const std::uint32_t shown = records.back().batch_size();
   const std::uint32_t wanted = next_->setting.batch;
@@ -389,6 +385,24 @@ void SweepRun::awaitDelivery() {
        std::to_string(late) + " steps after its knob " + script_->batchKnob() + " was set to " +
        std::to_string(script_->batchValue(next_->setting)) +
        ": a knob is to be read where each batch is made");
+}
+
+/// Empties the cache, and begins the warm-up of a script's setting with the answer.
+void SweepRun::beginSteps() {
+  firstStep_ = 0;
+  const bool hadOthers = !settings().empty() || hasBegunAgain_;
+  if (hasMemory() && hadOthers) session_->request(EmptyCache{});
+  session_->request(
+      SetProbeLevel{hasMemory() ? events::ProbeLevel::Ops : level_, kWarmUpSteps + 1});
+}
+
+/// Whether the first step after the cache was emptied is of another batch, as the last of an epoch:
+/// blocks that are too small for the setting would stay beside its own, as in no run that begins
+/// with it.
+bool SweepRun::beginsWithOther() const {
+  const auto& records = store_->steps().records;
+  const std::size_t first = rowAt(records, firstStep_);
+  return script_ && first < records.size() && !isAt(records[first]);
 }
 
 /// Sets what was set before the sweep, with another batch and length if `best` is one.
@@ -550,6 +564,10 @@ void SweepRun::onReceived() {
   if (phase_ == Phase::kMeasuring && script_ && !isDelivered_) return awaitDelivery();
   if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
   if (ranOutOfMemory()) return conclude(true);
+  if (hasMemory() && !hasBegunAgain_ && beginsWithOther()) {
+    hasBegunAgain_ = true;
+    return beginSteps();
+  }
   const auto& steps = store_->steps();
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
   std::uint32_t last = firstStep_ + static_cast<std::uint32_t>(wanted) - 1;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "core/units.h"
@@ -143,9 +144,11 @@ void SweepPlanner::fit() {
 
 void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace) {
   const bool keepsTrace = trace && !measured.outOfMemory;
-  const bool isNew = add(std::move(measured));
+  const Added added = add(std::move(measured));
+  const bool isNew = added == Added::kNew;
   if (isNew && keepsTrace) traces_.push_back(std::move(*trace));
-  fit();
+  // A fit takes seconds where requests are known.
+  if (added != Added::kSameMemory) fit();
   if (isNew && turns_.empty() && !another()) chooseTurns();
   if (!isNew && turnsAreOver()) {
     tookTurns_ = true;
@@ -155,15 +158,18 @@ void SweepPlanner::record(SweptSetting measured, std::optional<StepTrace> trace)
   }
 }
 
-/// Adds a measurement; returns whether it is the first of its setting.
-bool SweepPlanner::add(SweptSetting measured) {
+SweepPlanner::Added SweepPlanner::add(SweptSetting measured) {
   for (SweptSetting& each : measured_) {
     if (each.setting != measured.setting) continue;
+    const auto memory = [&each] {
+      return std::tuple(each.peakDriver, each.peakCurrent, each.outOfMemory, each.sawShorterBatch);
+    };
+    const auto before = memory();
     each.addRepeated(measured);
-    return false;
+    return memory() == before ? Added::kSameMemory : Added::kOtherMemory;
   }
   measured_.push_back(std::move(measured));
-  return true;
+  return Added::kNew;
 }
 
 bool SweepPlanner::wasMeasured(Setting setting) const {
@@ -685,7 +691,7 @@ Sweep SweepPlanner::result() const {
 
 Sweep SweepPlanner::endedWith(std::optional<SweptSetting> last) const {
   SweepPlanner ended = *this;
-  if (last) (void)ended.add(std::move(*last));
+  if (last) ended.add(std::move(*last));
   return ended.resultNow(true);
 }
 

@@ -99,7 +99,9 @@ class SweepPlanner {
   [[nodiscard]] std::optional<SweptSetting> secondTrace() const;
   [[nodiscard]] std::optional<SweptSetting> betweenMeasured() const;
   [[nodiscard]] std::optional<SweptSetting> another() const;
-  [[nodiscard]] bool add(SweptSetting measured);
+  /// What a measurement was to the planner.
+  enum class Added : std::uint8_t { kNew, kOtherMemory, kSameMemory };
+  Added add(SweptSetting measured);
   void chooseTurns();
   [[nodiscard]] bool isInTurns(Setting setting) const;
   [[nodiscard]] std::optional<SweptSetting> again() const;
