@@ -33,6 +33,9 @@ constexpr std::uint32_t kLateSpans = 3;
 /// A script's epochs end with a batch of another size: of so many steps for each wanted one the
 /// setting must be shown.
 constexpr std::size_t kMostStepsPerWanted = 4;
+/// A setting is begun again so often: where what was left of an epoch comes, and where an epoch
+/// ends just after the cache was emptied. In some scripts batches of other sizes come all the time.
+constexpr int kMostBegunAgain = 2;
 /// Where each batch has another length, the longest counts, and more steps have it more likely.
 constexpr std::uint32_t kFewestStepsOfLengths = 24;
 
@@ -323,7 +326,8 @@ void SweepRun::proceed() {
 void SweepRun::begin() {
   phase_ = Phase::kMeasuring;
   firstStep_ = 0;
-  isDelivered_ = hasBegunAgain_ = false;
+  isDelivered_ = false;
+  begunAgain_ = 0;
   measuringSinceNs_ = store_->completeUpToNs();
   markersBefore_ = store_->markers().size();
   const auto& records = store_->steps().records;
@@ -390,19 +394,24 @@ void SweepRun::awaitDelivery() {
 /// Empties the cache, and begins the warm-up of a script's setting with the answer.
 void SweepRun::beginSteps() {
   firstStep_ = 0;
-  const bool hadOthers = !settings().empty() || hasBegunAgain_;
+  const bool hadOthers = !settings().empty() || begunAgain_ > 0;
   if (hasMemory() && hadOthers) session_->request(EmptyCache{});
   session_->request(
       SetProbeLevel{hasMemory() ? events::ProbeLevel::Ops : level_, kWarmUpSteps + 1});
 }
 
-/// Whether the first step after the cache was emptied is of another batch, as the last of an epoch:
-/// blocks that are too small for the setting would stay beside its own, as in no run that begins
-/// with it.
-bool SweepRun::beginsWithOther() const {
+/// Whether a step since the cache was emptied is one that no run at the setting has: what was left
+/// of an epoch that began with another setting, or a shorter batch before any other. Its blocks,
+/// too small for the setting, stay beside those of the setting.
+bool SweepRun::sawForeignStep() const {
   const auto& records = store_->steps().records;
   const std::size_t first = rowAt(records, firstStep_);
-  return script_ && first < records.size() && !isAt(records[first]);
+  const std::uint32_t shorter = options_.sweep.epochSamples % next_->setting.batch;
+  return std::any_of(records.begin() + static_cast<std::ptrdiff_t>(first), records.end(),
+                     [&](const events::StepRecord& step) {
+                       const bool endsEpoch = step.batch_size() == shorter && shorter > 0;
+                       return !isAt(step) && (!endsEpoch || &step == &records[first]);
+                     });
 }
 
 /// Sets what was set before the sweep, with another batch and length if `best` is one.
@@ -564,8 +573,8 @@ void SweepRun::onReceived() {
   if (phase_ == Phase::kMeasuring && script_ && !isDelivered_) return awaitDelivery();
   if (phase_ != Phase::kMeasuring || firstStep_ == 0) return;
   if (ranOutOfMemory()) return conclude(true);
-  if (hasMemory() && !hasBegunAgain_ && beginsWithOther()) {
-    hasBegunAgain_ = true;
+  if (script_ && hasMemory() && begunAgain_ < kMostBegunAgain && sawForeignStep()) {
+    ++begunAgain_;
     return beginSteps();
   }
   const auto& steps = store_->steps();

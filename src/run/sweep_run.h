@@ -110,7 +110,7 @@ class SweepRun final : public QObject {
   [[nodiscard]] bool standsStillAtStep() const;
   void awaitDelivery();
   void beginSteps();
-  [[nodiscard]] bool beginsWithOther() const;
+  [[nodiscard]] bool sawForeignStep() const;
   void pause();
   void plan(std::optional<tuning::SweptSetting> measured, std::optional<tuning::StepTrace> trace);
   struct Plan;
@@ -168,7 +168,7 @@ class SweepRun final : public QObject {
   std::optional<ScriptSetting> script_;
   std::uint32_t askedAt_ = 0;      ///< of a script: its last step when it was asked for the setting
   bool isDelivered_ = false;       ///< of a script: a step has shown the setting
-  bool hasBegunAgain_ = false;     ///< of a script: see beginsWithOther()
+  int begunAgain_ = 0;             ///< of a script: after how many foreign steps
   std::uint32_t shownBefore_ = 0;  ///< of a script: the batch of that last step
   std::int64_t measuringSinceNs_ = 0;  ///< the current setting
   std::size_t noted_ = 0;              ///< how many notes of settings there are

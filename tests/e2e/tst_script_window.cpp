@@ -105,7 +105,7 @@ class TestScriptWindow : public QObject {
     hands.trigger("stopAction");
     QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
     QCOMPARE(hands.store().end()->reason, RunEnd::Reason::kStopped);
-    QVERIFY(hands.printed("KeyboardInterrupt"));
+    QVERIFY(hands.printed("Highwater: interrupted the program"));
     QVERIFY(!hands.knob("scale")->isEnabled());
 
     // The file has what the window shows.
