@@ -405,7 +405,8 @@ void SweepRun::beginSteps() {
 /// too small for the setting, stay beside those of the setting.
 bool SweepRun::sawForeignStep() const {
   const auto& records = store_->steps().records;
-  const std::size_t first = rowAt(records, firstStep_);
+  // The step before is the one in progress when the cache was emptied, or the first after it.
+  const std::size_t first = rowAt(records, firstStep_ - 1);
   const std::uint32_t shorter = options_.sweep.epochSamples % next_->setting.batch;
   return std::any_of(records.begin() + static_cast<std::ptrdiff_t>(first), records.end(),
                      [&](const events::StepRecord& step) {

@@ -769,7 +769,7 @@ Sweep SweepPlanner::resultNow(bool hasEnded) const {
                        " less memory";
     }
   }
-  if (tookTurns_) result.reason += "; those of that throughput were measured in turns";
+  if (tookTurns_) result.reason += "; rates were measured in turns, one setting after the other";
   if (!alike.empty()) {
     result.reason += "; the difference to " + joined(alike) +
                      " is within the noise, because the ranges of the middle half overlap";
