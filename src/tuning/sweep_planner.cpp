@@ -652,7 +652,8 @@ std::vector<SweptSetting> SweepPlanner::points() const {
   std::vector<SweptSetting> all = measured_;
   for (SweptSetting& point : all) {
     point.safe = !point.outOfMemory && (!isLimited() || point.bytes() <= limitBytes());
-    if (point.safe || point.outOfMemory || point.peakDriver > limitBytes()) continue;
+    if (point.safe || point.outOfMemory || point.withShorterBatch <= limitBytes()) continue;
+    if (point.peakDriver > limitBytes()) continue;
     point.reason += "; the batch of " + std::to_string(model_->shorterBatch(point.setting)) +
                     " with which an epoch ends may take it to " +
                     formatBytes(point.withShorterBatch);

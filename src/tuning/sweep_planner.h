@@ -37,12 +37,12 @@ struct SweepOptions {
 /// limit: towards the largest batch of each length and, unless only that is wanted, between the
 /// measured batches, where batch and throughput differ most. If the first setting does not fit,
 /// ever smaller ones are measured until one does; their bounds are unknown. No setting has more
-/// than 4 times the tokens of those that were measured before it, or 16 times once their requests
-/// are known; only the smallest batch of a length may, if its bound is under the limit. Throughput
-/// is compared within one length. A machine gets slower and faster meanwhile, so at the end the
-/// fastest setting and two that are nearly as fast, smaller ones first, are measured twice more, in
-/// turns, and only these are compared. The caller empties the cache before each setting, drops the
-/// warm-up, and may stop at any time.
+/// than 4 times the tokens of those that were measured before it, or 16 times once the requests are
+/// known of two that begin with the run, or of three; only the smallest batch of a length may, if
+/// its bound is under the limit. Throughput is compared within one length. A machine gets slower
+/// and faster meanwhile, so at the end the fastest setting and two that are nearly as fast, smaller
+/// ones first, are measured twice more, in turns, and only these are compared. The caller empties
+/// the cache before each setting, drops the warm-up, and may stop at any time.
 class SweepPlanner {
  public:
   /// Fails with kUsage if the options leave no setting, and with kFailed if the limit is below what

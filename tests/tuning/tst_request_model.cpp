@@ -113,6 +113,15 @@ class Training {
   std::vector<MpsHeaps::Block> gradients_;
 };
 
+/// What a model is fitted to of a training of four steps.
+Observation observationOf(const Training& training) {
+  return {.setting = training.trace.setting,
+          .peakCurrent = training.peak.current,
+          .exact = true,
+          .peakDriver = training.peak.driver,
+          .steps = 3};
+}
+
 StepTrace traced(const Model& model, Setting setting, std::size_t steps = 4) {
   return Training(model, setting, steps).trace;
 }
@@ -183,11 +192,7 @@ class TestRequestModel : public QObject {
         const Training training(model, setting, 4);
         traces.push_back(training.trace);
         traces.back().fromStart = false;
-        seen.push_back({.setting = setting,
-                        .peakCurrent = training.peak.current,
-                        .exact = true,
-                        .peakDriver = training.peak.driver,
-                        .steps = 3});
+        seen.push_back(observationOf(training));
       }
       const auto requests = RequestModel::make(traces);
       QVERIFY(requests);
@@ -228,11 +233,7 @@ class TestRequestModel : public QObject {
       for (const Setting setting : {Setting{96, 64}, Setting{256, 64}}) {
         const Training training(model, setting, 4);
         traces.push_back(training.trace);
-        seen.push_back({.setting = setting,
-                        .peakCurrent = training.peak.current,
-                        .exact = true,
-                        .peakDriver = training.peak.driver,
-                        .steps = 3});
+        seen.push_back(observationOf(training));
       }
       const auto requests = RequestModel::make(traces);
       QVERIFY(requests);
@@ -407,11 +408,7 @@ class TestRequestModel : public QObject {
       for (const Setting setting : {Setting{24, 64}, Setting{64, 64}}) {
         const Training training(model, setting, 4);
         traces.push_back(training.trace);
-        seen.push_back({.setting = setting,
-                        .peakCurrent = training.peak.current,
-                        .exact = true,
-                        .peakDriver = training.peak.driver,
-                        .steps = 3});
+        seen.push_back(observationOf(training));
       }
       const auto requests = RequestModel::make(traces);
       QVERIFY(requests);
