@@ -483,9 +483,15 @@ void LiveStore::noteTry(const events::Marker& marker) {
   constexpr std::uint32_t kOpen = std::numeric_limits<std::uint32_t>::max();
   const std::string text = name(marker.text());
   const bool isOpen = !tried_.empty() && tried_.back().second == kOpen;
-  if (isOpen && text == kTriedEnough) tried_.back().second = marker.step();
-  const bool begins = text == kTriesWith || text == kTriesWithout;
-  if (begins && !isOpen) tried_.emplace_back(marker.step() + 1, kOpen);
+  if (isOpen && text == kTriedEnough) {
+    tried_.back().second = marker.step();
+    beforeTry_.reset();
+  }
+  const bool begins = text.starts_with(kTryBlockPrefix);
+  if (begins && !isOpen) {
+    tried_.emplace_back(marker.step() + 1, kOpen);
+    beforeTry_ = knobs_;
+  }
 }
 
 void LiveStore::addMarker(const events::Marker& marker) {

@@ -248,8 +248,8 @@ class LiveStore final : public MessageSink {
     return definitions_.markerText(marker);
   }
 
-  /// Whether a step was one of a try, which may have left out its waits (TryWaits): as the host
-  /// does not wait for the device then, what it took is in other steps.
+  /// Whether a step was one of a try (TryBlock): it may have had another setting, or what it took
+  /// is in other steps, as the host did not wait for the device.
   [[nodiscard]] bool isTried(std::uint32_t step) const;
   /// The first and the last step of each try; of one that goes on the last is the largest number.
   [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& tried() const {
@@ -258,6 +258,8 @@ class LiveStore final : public MessageSink {
   /// The settings (batch size, sequence length, loss interval) of the next step, as far as the
   /// stream has reported them.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
+  /// The same, but during a try of a knob as before it.
+  [[nodiscard]] Knobs lastingKnobs() const { return beforeTry_.value_or(knobs_); }
   /// The settings that the user's own script offers, in the order of their declaration, each with
   /// its latest value. Empty for the built-in workload.
   [[nodiscard]] const std::vector<ScriptKnob>& scriptKnobs() const { return scriptKnobs_; }
@@ -412,6 +414,7 @@ class LiveStore final : public MessageSink {
   std::optional<std::size_t> lastEnd_;  ///< the newest row with a deviceEndNs
   OpenSpanTracker openSpans_;
   Knobs knobs_;
+  std::optional<Knobs> beforeTry_;  ///< of a try that goes on
   std::vector<std::pair<std::uint32_t, std::uint32_t>> tried_;
   std::vector<ScriptKnob> scriptKnobs_;
   std::vector<ScriptKnobChange> scriptKnobChanges_;

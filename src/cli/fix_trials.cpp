@@ -19,25 +19,34 @@ std::string tooShortText() {
 
 }  // namespace
 
-FixTrials::FixTrials(run::Run* run, std::vector<std::string> lines, bool all)
-    : run_(run), lines_(std::move(lines)), all_(all) {
-  if (!all_ && lines_.empty()) return;
+FixTrials::FixTrials(run::Run* run, TriedOptions options)
+    : run_(run), options_(std::move(options)) {
+  if (!options_.any()) return;
   connect(run_, &run::Run::dataChanged, this, &FixTrials::look);
   connect(run_, &run::Run::tryChanged, this, &FixTrials::onTryChanged);
+  // One that continues another begins with steps as they are.
+  connect(run_, &run::Run::runReplaced, this, [this] { lookedAt_ = 0; });
 }
 
 bool FixTrials::isWanted(const analysis::Finding& finding) const {
   if (finding.line.empty() || done_.contains(finding.line)) return false;
-  return all_ ? finding.canBeTried && finding.readsForLog
-              : std::find(lines_.begin(), lines_.end(), finding.line) != lines_.end();
+  const bool isNamed =
+      std::find(options_.lines.begin(), options_.lines.end(), finding.line) != options_.lines.end();
+  return isNamed || (options_.all && finding.canBeTried && finding.readsForLog);
 }
 
 void FixTrials::look() {
   const std::size_t steps = run_->store().steps().records.size();
   const bool trains = run_->state() == session::Session::State::kRunning;
   if (run_->tries() || !trains || steps < lookedAt_ + kStepsBetweenLooks) return;
-  if (!all_ && done_.size() == lines_.size()) return;
+  const bool looksForLines = options_.all || done_.size() < options_.lines.size();
+  if (!looksForLines && knobsDone_ == options_.knobs.size()) return;
   lookedAt_ = steps;
+  if (!looksForLines || !tryFinding()) tryNextKnob();
+}
+
+/// Whether one is tried now.
+bool FixTrials::tryFinding() {
   const analysis::Findings findings = analysis::findProblems(run_->store());
   for (const analysis::Finding& each : findings.found) {
     if (!isWanted(each)) continue;
@@ -48,6 +57,20 @@ void FixTrials::look() {
     }
     printError("trying " + each.line +
                " without its waits, in turns; values that are read there are old ones meanwhile");
+    return true;
+  }
+  return false;
+}
+
+void FixTrials::tryNextKnob() {
+  while (knobsDone_ < options_.knobs.size()) {
+    const auto& [knob, value] = options_.knobs[knobsDone_++];
+    if (auto started = run_->startTry(knob, value); !started) {
+      printError(knob + '=' + value + " is not tried: " + started.error().message);
+      continue;
+    }
+    printError("trying " + knob + " = " + value +
+               " in turns with what it was; the training is another one meanwhile");
     return;
   }
 }
@@ -58,20 +81,23 @@ void FixTrials::onTryChanged() {
   // The next one begins with steps as they are.
   lookedAt_ = run_->store().steps().records.size();
   if (const auto& fix = tried->result()) {
-    printError("without the waits at " + fix->line + ": " + analysis::measuredGainText(fix->gain) +
-               "; " + analysis::triedText(*fix));
+    printError(analysis::resultText(*fix));
   } else {
-    printError(tried->line() + " was not tried: " + tried->problem());
+    printError(tried->change().text() + " was not tried: " + tried->problem());
   }
 }
 
 void FixTrials::conclude() {
-  for (const std::string& line : lines_) {
+  for (const std::string& line : options_.lines) {
     if (done_.contains(line)) continue;
     printError(lookedAt_ > 0 ? "no finding about waits was at " + line
                              : line + " was not tried: " + tooShortText());
   }
-  if (all_ && done_.empty()) {
+  for (; knobsDone_ < options_.knobs.size(); ++knobsDone_) {
+    const auto& [knob, value] = options_.knobs[knobsDone_];
+    printError(knob + '=' + value + " was not tried: " + tooShortText());
+  }
+  if (options_.all && done_.empty()) {
     printError(lookedAt_ > 0 ? "no finding was one that can be tried"
                              : "nothing was tried: " + tooShortText());
   }

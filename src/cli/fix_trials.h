@@ -3,32 +3,34 @@
 #include <QObject>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "analysis/findings/findings.h"
+#include "cli/options.h"
 #include "run/run.h"
 
 namespace highwater::cli {
 
-/// Tries fixes of a script that is recorded without a window, one after the other, as soon as it
-/// has findings: for highwater run --try. Says on stderr what it does and what it measured.
+/// Tries changes of a run that is recorded without a window, one after the other: fixes as soon as
+/// there are findings, then knobs. For --try. Says on stderr what it does and what it measured.
 class FixTrials final : public QObject {
  public:
-  /// `run` must outlive this. `lines` are those to try, or with `all` every finding that can be.
-  FixTrials(run::Run* run, std::vector<std::string> lines, bool all);
+  /// `run` must outlive this.
+  FixTrials(run::Run* run, TriedOptions options);
 
-  /// Says what was not tried, once the run has ended.
+  /// Says what was not tried, once the run has ended for good.
   void conclude();
 
  private:
   void look();
+  [[nodiscard]] bool tryFinding();
+  void tryNextKnob();
   void onTryChanged();
   [[nodiscard]] bool isWanted(const analysis::Finding& finding) const;
 
   run::Run* run_;
-  std::vector<std::string> lines_;
-  bool all_;
-  std::set<std::string> done_;
+  TriedOptions options_;
+  std::set<std::string> done_;  ///< lines
+  std::size_t knobsDone_ = 0;
   std::size_t lookedAt_ = 0;  ///< steps that there were
 };
 

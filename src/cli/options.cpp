@@ -18,6 +18,7 @@
 #include "core/scenarios.h"
 #include "core/version.h"
 #include "run/fallback_acceptance.h"
+#include "run/tried_knob.h"
 
 namespace highwater::cli {
 namespace {
@@ -176,6 +177,7 @@ class CommandLine {
         ->type_size(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    addTry(*record_, "Measure in turns what another value of a knob gains", "KNOB=VALUE");
     record_->add_flag("--end-stalled", recordOptions_.endStalled,
                       "End the run when an op takes longer than 10 s");
   }
@@ -210,6 +212,42 @@ class CommandLine {
     addBenchmarkOptions(*benchmark_, benchmarkTexts_);
   }
 
+  CLI::Option* addTry(CLI::App& command, const std::string& help, const std::string& type) {
+    return command.add_option("--try", tryTexts_, help)
+        ->type_name(type)
+        ->type_size(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+
+  /// Sorts what --try names into lines and knobs.
+  Result<void> readTry(TriedOptions& tried, bool takesLines) const {
+    for (std::string text : tryTexts_) {
+      const std::string given = text;
+      text.erase(0, text.rfind('/') + 1);  // findings name the file alone
+      const std::size_t colon = text.rfind(':');
+      const std::string number = colon == std::string::npos ? "" : text.substr(colon + 1);
+      const bool isLine = takesLines && colon != 0 &&
+                          parseWhole<std::uint32_t>("the line", number, 1U, 10'000'000U);
+      if (isLine) {
+        tried.lines.push_back(std::move(text));
+        continue;
+      }
+      const std::size_t equals = given.find('=');
+      if (equals == std::string::npos || equals == 0 || equals + 1 == given.size()) {
+        return refusedValue("--try", given,
+                            takesLines ? "a file and a line, as in train.py:41, or a knob and its "
+                                         "value, as in accumulation=4"
+                                       : "a knob and its value, as in accumulate=4");
+      }
+      tried.knobs.emplace_back(given.substr(0, equals), given.substr(equals + 1));
+      if (takesLines) continue;
+      auto value = run::workloadValueOf(tried.knobs.back().first, tried.knobs.back().second);
+      if (!value) return usageError("--try " + given + ": " + value.error().message);
+    }
+    return {};
+  }
+
   void addRun() {
     run_ = app_.add_subcommand("run", "Watch the training of your own program, in the window");
     auto* record =
@@ -220,16 +258,14 @@ class CommandLine {
                    "Open the window also where there seems to be no display")
         ->excludes(record);
     run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
-    run_->add_option("--try", script_.tryLines,
-                     "Measure what a finding about waits gains, by its line, as in train.py:41: "
-                     "steps with the waits and without, in turns; values that the program reads "
-                     "there are old ones meanwhile. May be repeated; without a window")
-        ->type_name("LINE")
-        ->type_size(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+    addTry(*run_,
+           "Measure what a change gains, steps with it and without in turns. LINE, as in "
+           "train.py:41: without the waits of the finding there; values that the program reads "
+           "there are old ones meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be "
+           "repeated; without a window",
+           "LINE or KNOB=VALUE")
         ->excludes("--window");
-    run_->add_flag("--try-all", script_.tryAll,
+    run_->add_flag("--try-all", script_.tried.all,
                    "The same of each finding about values that the steps seem not to need")
         ->excludes("--window");
     run_->add_option("--device", scriptDevice_,
@@ -270,19 +306,11 @@ class CommandLine {
     script_.script.probeLevel = QString::fromStdString(scriptLevel_);
     script_.script.environment = *environment;
     script_.script.command = programWords();
-    const bool tries = script_.tryAll || !script_.tryLines.empty();
-    for (std::string& line : script_.tryLines) {
-      line.erase(0, line.rfind('/') + 1);  // findings name the file alone
-      const std::size_t colon = line.rfind(':');
-      const std::string number = colon == std::string::npos ? "" : line.substr(colon + 1);
-      if (colon == 0 || !parseWhole<std::uint32_t>("the line", number, 1U, 10'000'000U)) {
-        return refusedValue("--try", line, "a file and a line, as in train.py:41");
-      }
-    }
-    if (tries && scriptLevel_ == "off") {
+    if (auto read = readTry(script_.tried, /*takesLines=*/true); !read) return read.error();
+    if ((script_.tried.all || !script_.tried.lines.empty()) && scriptLevel_ == "off") {
       return usageError("--try needs the waits, which --level off does not record");
     }
-    if (tries || !script_.output.empty()) return Invocation(script_);
+    if (script_.tried.any() || !script_.output.empty()) return Invocation(script_);
     window_.script = script_.script;
     window_.quiet = script_.quiet;
     return Invocation(window_);
@@ -546,6 +574,9 @@ class CommandLine {
         recordOptions_.launch.acceptedOps << QString::fromStdString(acceptance->op);
         recordOptions_.accepted.push_back(std::move(*acceptance));
       }
+      if (auto read = readTry(recordOptions_.tried, /*takesLines=*/false); !read) {
+        return read.error();
+      }
       return Invocation(recordOptions_);
     }
     if (run_->parsed()) return readRun();
@@ -615,7 +646,7 @@ class CommandLine {
   bool asksWorkload_ = false;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;
-  std::vector<std::string> acceptedTexts_;
+  std::vector<std::string> acceptedTexts_, tryTexts_;
   ExportOptions exportOptions_;
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";

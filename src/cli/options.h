@@ -31,9 +31,20 @@ struct WindowOptions {
   bool quiet = false;  ///< of a program that is recorded without a window: no result at its end
 };
 
+/// What is tried in blocks of steps, to measure what it gains.
+struct TriedOptions {
+  std::vector<std::string> lines;  ///< of findings whose waits are left out
+  bool all = false;                ///< the waits of all findings that can be tried
+  /// Other values of knobs, each as its name and its value.
+  std::vector<std::pair<std::string, std::string>> knobs;
+
+  [[nodiscard]] bool any() const { return all || !lines.empty() || !knobs.empty(); }
+};
+
 /// Options of `highwater record`.
 struct RecordOptions {
   session::LaunchOptions launch;
+  TriedOptions tried;
   std::string output;  ///< empty: a name is made
   bool force = false;
   bool endStalled = false;  ///< end the run when the training stalls
@@ -46,10 +57,7 @@ struct ScriptCommandOptions {
   std::string output;  ///< the recording; empty: one in the recordings folder
   bool force = false;
   bool quiet = false;  ///< no result is printed at the end
-  /// Lines of findings whose waits are left out for some blocks of steps, to measure what that
-  /// gains; and whether all are that can be.
-  std::vector<std::string> tryLines;
-  bool tryAll = false;
+  TriedOptions tried;
 };
 
 /// Options of `highwater sweep`.

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/live_store.h"
+#include "cli/fix_trials.h"
 #include "cli/progress.h"
 #include "cli/sim_options.h"
 #include "cli/stop_signals.h"
@@ -52,7 +53,8 @@ class RecordCommand final : public QObject {
       : options_(options),
         tellName_(tellName),
         progress_(terminalOf(stdout)),
-        run_(options.launch) {
+        run_(options.launch),
+        trials_(&run_, options.tried) {
     run_.recordTo({.path = options.output, .overwrites = options.force});
     connect(&run_, &Run::runReplaced, this, &RecordCommand::startOver);
     connect(&run_, &Run::stateChanged, this, &RecordCommand::onState);
@@ -177,7 +179,10 @@ class RecordCommand final : public QObject {
     } else if (const QString why = run_.whyNotContinued(); !why.isEmpty()) {
       printError("not continued: " + why.toStdString());
     }
-    if (!run_.continuesAtOnce()) return quit();
+    if (!run_.continuesAtOnce()) {
+      trials_.conclude();
+      return quit();
+    }
     continuing_ = continuingText();
   }
 
@@ -252,6 +257,7 @@ class RecordCommand final : public QObject {
   QString continuing_;  ///< see continuingText(); empty while nothing is to be continued
   int code_ = kExitFailed;
   Run run_;
+  FixTrials trials_;
 };
 
 }  // namespace

@@ -56,7 +56,7 @@ class ScriptCommand final : public QObject {
         quiet_(options.quiet),
         tellsName_(options.output.empty()),
         run_({}),
-        trials_(&run_, options.tryLines, options.tryAll) {
+        trials_(&run_, options.tried) {
     script_.isHeard = false;
     // Before the program does its work, so that another run that writes the file is noticed.
     if (!options.output.empty()) {

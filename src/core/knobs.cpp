@@ -117,18 +117,9 @@ std::size_t firstWord(const Knob& knob) {
   return knob.kind == Kind::KeepEffectiveBatch ? 0 : 1;
 }
 
-std::string keysText() {
-  std::vector<std::string> keys;
-  for (const Knob& each : kKnobs) keys.emplace_back(each.key);
-  std::string text = alternatives(keys);
-  if (const auto at = text.rfind(" or "); at != std::string::npos) text.replace(at, 4, " and ");
-  return text;
-}
-
-/// Reads the value of a knob in `whole`, the value of --set.
-Result<double> readValue(const Knob& knob, const std::string& whole, std::string_view text,
+/// Reads the value of a knob, which the message calls `name`.
+Result<double> readValue(const Knob& knob, const std::string& name, std::string_view text,
                          const KnobLimits& limits) {
-  const std::string name = std::string(knob.key) + " of --set " + whole;
   const auto words = wordsOf(knob);
   if (!words.empty()) {
     const auto allowed = words.subspan(firstWord(knob));
@@ -148,13 +139,12 @@ Result<void> readPart(const std::string& whole, std::string_view part, const Kno
   const auto equals = std::min(part.find('='), part.size());
   const std::string key(part.substr(0, equals));
   const std::string_view value = part.substr(std::min(equals + 1, part.size()));
-  const auto found =
-      std::find_if(kKnobs.begin(), kKnobs.end(), [&](const Knob& each) { return each.key == key; });
-  if (found == kKnobs.end()) {
+  const Knob* found = knobOf(key);
+  if (!found) {
     return usageError("--set " + whole + " names \"" + key + "\"; a run has the knobs " +
-                      keysText());
+                      knobKeys());
   }
-  const auto number = readValue(*found, whole, value, limits);
+  const auto number = readValue(*found, key + " of --set " + whole, value, limits);
   if (!number) return number.error();
   if (auto fine = checkKnobValue(*found, *number, limits); !fine) {
     return usageError("--set " + whole + ": " + fine.error().message);
@@ -174,6 +164,28 @@ const Knob* knobOf(events::MarkerKind kind) {
   const auto found = std::find_if(kKnobs.begin(), kKnobs.end(),
                                   [kind](const Knob& each) { return each.kind == kind; });
   return found == kKnobs.end() ? nullptr : &*found;
+}
+
+const Knob* knobOf(std::string_view key) {
+  const auto found =
+      std::find_if(kKnobs.begin(), kKnobs.end(), [&](const Knob& each) { return each.key == key; });
+  return found == kKnobs.end() ? nullptr : &*found;
+}
+
+std::string knobKeys() {
+  std::vector<std::string> keys;
+  for (const Knob& each : kKnobs) keys.emplace_back(each.key);
+  std::string text = alternatives(keys);
+  if (const auto at = text.rfind(" or "); at != std::string::npos) text.replace(at, 4, " and ");
+  return text;
+}
+
+Result<double> parseKnobValue(const Knob& knob, const std::string& name, std::string_view text,
+                              const KnobLimits& limits) {
+  auto number = readValue(knob, name, text, limits);
+  if (!number) return number;
+  if (auto fine = checkKnobValue(knob, *number, limits); !fine) return fine.error();
+  return number;
 }
 
 std::string knobText(const Knob& knob, double value) {

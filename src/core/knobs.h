@@ -40,6 +40,15 @@ struct Knob {
 [[nodiscard]] std::span<const Knob> allKnobs();
 /// The knob whose changes have markers of `kind`; nullptr if there is none.
 [[nodiscard]] const Knob* knobOf(events::MarkerKind kind);
+/// The knob of that key; nullptr if there is none.
+[[nodiscard]] const Knob* knobOf(std::string_view key);
+/// The keys of all knobs, for people: "batch, seq and lr".
+[[nodiscard]] std::string knobKeys();
+
+/// Parses a value of a knob as knobText() writes it; `name` is what the message calls it. Fails
+/// with kUsage if it is none that checkKnobValue() allows.
+[[nodiscard]] Result<double> parseKnobValue(const Knob& knob, const std::string& name,
+                                            std::string_view text, const KnobLimits& limits = {});
 
 /// Checks a value of a knob. Fails with kUsage; the message names the value and what is allowed.
 [[nodiscard]] Result<void> checkKnobValue(const Knob& knob, double value, const KnobLimits& limits);

@@ -242,6 +242,11 @@ struct RunDescription {
   bool operator==(const RunDescription&) const = default;
 };
 
+/// The ScriptKnob of the DataLoader that feeds a script's training: its batch size.
+inline constexpr std::string_view kLoaderBatchKnob = "dataloader_batch_size";
+/// That of a script's optimizers: their learning rates are multiplied by it.
+inline constexpr std::string_view kLearningRateKnob = "learning_rate_factor";
+
 /// A setting of the user's own script that the host can change: declared by highwater.knob(), or
 /// found by Highwater. Sent when it is declared, and again when the script has taken a new value.
 struct ScriptKnob {
@@ -358,20 +363,34 @@ struct SetScriptKnob {
   std::string name;
   double value = 0;  ///< as in ScriptKnob
 };
-/// Command to a script: what it gets where it waits for the device at some places of its code, from
-/// the end of the step in progress on. With `leavesOut` it does not wait there, and a value that it
-/// reads is the one that it read there last; else it waits as ever. Each such command waits for the
-/// device once, and leaves a note: kTriesWith, kTriesWithout or, without places, kTriedEnough.
-struct TryWaits {
-  std::vector<CallSiteId> callSites;  ///< at most kMostTriedSites; none: the try is over
-  bool leavesOut = false;
+/// Command: begins a block of steps in which a change of the training is tried or not, at the end
+/// of the step in progress, or ends the try. What is tried is either to leave out waits of a
+/// script: in changed blocks it does not wait for the device at some places, and a value that it
+/// reads there is the one that it read there last. Or it is another value of a knob. Each such
+/// command waits for the device once, and leaves the note noteOfBlock().
+struct TryBlock {
+  enum class Part : std::uint8_t { kAsItWas = 0, kChanged = 1, kOver = 2 };
+  Part part = Part::kOver;
+  std::vector<CallSiteId> callSites;  ///< where waits are left out: at most kMostTriedSites
+  std::string knob;                   ///< a ScriptKnob's name or a Knob's key; empty: none
+  /// Of the knob, in this block or after the try. A script knows itself what it was.
+  double value = 0;
 };
 inline constexpr std::size_t kMostTriedSites = 16;
 /// No other note begins with it.
 inline constexpr std::string_view kTryPrefix = "Highwater tries";
+inline constexpr std::string_view kTryBlockPrefix = "Highwater tries: ";
 inline constexpr std::string_view kTriesWith = "Highwater tries: with the waits";
 inline constexpr std::string_view kTriesWithout = "Highwater tries: without the waits";
+inline constexpr std::string_view kTriesOld = "Highwater tries: the knob as it was";
+inline constexpr std::string_view kTriesNew = "Highwater tries: the knob changed";
 inline constexpr std::string_view kTriedEnough = "Highwater tries no more";
+/// The note that a block of a try begins with.
+[[nodiscard]] constexpr std::string_view noteOfBlock(TryBlock::Part part, bool isOfKnob) {
+  if (part == TryBlock::Part::kOver) return kTriedEnough;
+  if (isOfKnob) return part == TryBlock::Part::kChanged ? kTriesNew : kTriesOld;
+  return part == TryBlock::Part::kChanged ? kTriesWithout : kTriesWith;
+}
 /// Command: sets how much the probe in the worker records, from the next step on: for `steps`
 /// steps, or until changed if `steps` is 0.
 struct SetProbeLevel {
@@ -393,7 +412,7 @@ struct StopTraining {};
 struct Command {
   std::uint32_t id = 0;
   std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
-               SetProbeLevel, SetScriptKnob, TryWaits>
+               SetProbeLevel, SetScriptKnob, TryBlock>
       action;
 };
 

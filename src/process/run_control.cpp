@@ -21,8 +21,10 @@ CommandResult RunControl::obey(const Command& command) {
   CommandResult result;
   result.commandId = command.id;
   result.accepted = true;
-  if (const auto* change = std::get_if<SetKnobs>(&command.action)) {
-    const Result<std::uint32_t> step = scheduleLocked(*change);
+  const auto* change = std::get_if<SetKnobs>(&command.action);
+  const auto* block = std::get_if<TryBlock>(&command.action);
+  if (change || block) {
+    const Result<std::uint32_t> step = change ? scheduleLocked(*change) : beginBlock(*block);
     result.accepted = step.ok();
     if (step) {
       result.effectiveStep = *step;
@@ -56,14 +58,29 @@ CommandResult RunControl::obey(const Command& command) {
   } else if (std::holds_alternative<SetScriptKnob>(command.action)) {
     result.accepted = false;
     result.message = "only the user's own script has such a knob";
-  } else if (std::holds_alternative<TryWaits>(command.action)) {
-    result.accepted = false;
-    result.message = "only waits of the user's own script can be left out";
   } else {
     stopRequested_ = true;
   }
   changed_.notify_all();
   return result;
+}
+
+Result<std::uint32_t> RunControl::beginBlock(const TryBlock& block) {
+  const Knob* knob = knobOf(block.knob);
+  if (!block.callSites.empty()) {
+    return failure("only waits of the user's own script can be left out");
+  }
+  if (!knob) return usageError("there is no knob \"" + block.knob + '"');
+  if (block.part > TryBlock::Part::kOver) return usageError("a try has no such part");
+  if (auto fine = checkKnobValue(*knob, block.value, limits_); !fine) return fine.error();
+  if (plannedSteps_ > 0 && currentStep_ >= plannedSteps_) {
+    return failure("the run has no steps left");
+  }
+  SetKnobs change;
+  knob->request(change, block.value);
+  auto step = scheduleLocked(change);
+  if (step) nextBlock_ = block.part;
+  return step;
 }
 
 void RunControl::setProbeLevel(const SetProbeLevel& change) {
@@ -118,6 +135,9 @@ NextAction RunControl::next() {
   } else if (paused_ != pauseRequested_) {
     paused_ = pauseRequested_;
     action.kind = paused_ ? NextAction::Kind::kPaused : NextAction::Kind::kResumed;
+  } else if (nextBlock_) {
+    action.kind = NextAction::Kind::kTry;
+    action.part = *std::exchange(nextBlock_, std::nullopt);
   } else {
     action.kind = NextAction::Kind::kStep;
     ++currentStep_;

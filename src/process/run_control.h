@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "core/knobs.h"
@@ -20,6 +21,7 @@ struct NextAction {
     kPaused,      ///< the run has paused before `step`: record that, then ask again
     kResumed,     ///< the run has resumed: record that, then ask again
     kEmptyCache,  ///< release the device's cached memory
+    kTry,         ///< begin a block of a try, or end it: see TryBlock
     kStop,        ///< end the training
   };
   Kind kind = Kind::kStop;
@@ -27,6 +29,7 @@ struct NextAction {
   Knobs knobs;
   std::vector<KnobChange> changes;
   events::ProbeLevel probeLevel = events::ProbeLevel::Monitor;  ///< during `step`
+  TryBlock::Part part = TryBlock::Part::kOver;                  ///< of kTry
 };
 
 /// Carries the host's commands from the thread that reads them to the training thread.
@@ -73,6 +76,7 @@ class RunControl final : public CommandTarget {
 
  private:
   [[nodiscard]] Result<std::uint32_t> scheduleLocked(SetKnobs change);
+  [[nodiscard]] Result<std::uint32_t> beginBlock(const TryBlock& block);
   void setProbeLevel(const SetProbeLevel& change);
   [[nodiscard]] events::ProbeLevel levelOfNextStep();
 
@@ -90,6 +94,7 @@ class RunControl final : public CommandTarget {
   bool pauseRequested_ = false;
   bool paused_ = false;
   bool emptyCacheRequested_ = false;
+  std::optional<TryBlock::Part> nextBlock_;
   events::ProbeLevel level_;
   events::ProbeLevel briefLevel_ = events::ProbeLevel::None;
   std::uint32_t briefSteps_ = 0;  // steps left with briefLevel_; then level_ applies again

@@ -131,6 +131,9 @@ std::string findingsText(const Findings& findings, std::size_t width) {
     lines +=
         hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);
   }
+  for (const analysis::TriedFix& fix : findings.triedKnobs) {
+    lines += hangingText("  ", "Tried " + plainText(resultText(fix)), 4, width);
+  }
   for (const AcceptedFallback& accepted : findings.accepted) {
     lines += acceptedLine(accepted, width);
   }
@@ -151,6 +154,9 @@ std::string findingsMarkdown(const Findings& findings) {
              "**  \n   " + markdownText(finding.evidence) +
              "  \n   To do: " + markdownText(adviceText(finding)) + '\n';
   }
+  for (const analysis::TriedFix& fix : findings.triedKnobs) {
+    lines += "\nTried " + markdownText(resultText(fix)) + '\n';
+  }
   return lines;
 }
 
@@ -170,7 +176,19 @@ void addFindings(const Findings& findings, QJsonObject& report) {
   report["step_noise_ms"] = findings.noiseMs;
   report["gain_of_all_ms"] =
       findings.gainOfAllMs ? QJsonValue(gainJson(*findings.gainOfAllMs)) : QJsonValue();
+  QJsonArray tried;
+  for (const analysis::TriedFix& each : findings.triedKnobs) {
+    tried.append(QJsonObject{{"knob", text(each.change.knob)},
+                             {"value", text(each.change.value)},
+                             {"gain_ms", gainJson(each.gain)},
+                             {"step_ms", each.withMs},
+                             {"changed_step_ms", each.changedMs},
+                             {"per_batch", each.perBatch},
+                             {"first_step", static_cast<qint64>(each.firstStep)},
+                             {"last_step", static_cast<qint64>(each.lastStep)}});
+  }
   report["findings"] = found;
+  report["tried_knobs"] = tried;
   report["accepted_fallbacks"] = accepted;
 }
 

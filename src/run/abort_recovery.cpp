@@ -21,7 +21,7 @@ AbortRecovery::Ended AbortRecovery::Ended::of(const RunEnd& end,
           .checkpointStep = launched.checkpoint ? launched.checkpoint->step() : std::nullopt,
           .lastStep = steps.empty() ? 0 : steps.back().step(),
           .begunStep = store.runningStep(),
-          .knobs = store.knobs()};
+          .knobs = store.lastingKnobs()};
 }
 
 Result<std::optional<AbortRecovery::Next>> AbortRecovery::after(const Ended& ended) {

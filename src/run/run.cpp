@@ -141,7 +141,7 @@ void Run::findRestart(const RunEnd& end) {
   const RestartSettings inUse = restartSettingsOf(*store_.hello());
   const QString what = restartText(inUse, wanted);
   session::LaunchOptions options = session::continuedOptions(
-      launched_, *store_.run(), store_.knobs(), store_.runningStep(), continues(what));
+      launched_, *store_.run(), store_.lastingKnobs(), store_.runningStep(), continues(what));
   options.probeLevel = store_.probeLevel();
   if (step == 0) options.continues.clear();
   before_ = AbortRecovery::Next{.options = options, .fromStep = step, .how = what};
@@ -387,11 +387,19 @@ Result<void> Run::startSweep(SweepRunOptions options) {
 }
 
 Result<void> Run::startTry(const analysis::Finding& finding) {
+  return startTry([&](TryRun& tried) { return tried.start(finding); });
+}
+
+Result<void> Run::startTry(const std::string& knob, const std::string& value) {
+  return startTry([&](TryRun& tried) { return tried.startWithKnob(knob, value); });
+}
+
+Result<void> Run::startTry(const std::function<Result<void>(TryRun&)>& begin) {
   if (!live()) return failure("a fix is tried in a run that trains");
   if (sweeps()) return failure("a sweep is going on");
   if (tries()) return failure("another fix is being tried");
   auto started = std::make_unique<TryRun>(session_.get(), &store_);
-  if (auto begun = started->start(finding); !begun) return begun;
+  if (auto begun = begin(*started); !begun) return begun;
   try_ = std::move(started);
   connect(try_.get(), &TryRun::changed, this, &Run::tryChanged);
   connect(try_.get(), &TryRun::finished, this, &Run::tryChanged);

@@ -122,6 +122,8 @@ class Run final : public QObject {
   /// Tries the live run without the waits of a finding: see TryRun. Errors: kFailed without a live
   /// run, during a sweep or another try, and those of TryRun::start().
   [[nodiscard]] Result<void> startTry(const analysis::Finding& finding);
+  /// The same of another value of a knob: see triedKnobOf().
+  [[nodiscard]] Result<void> startTry(const std::string& knob, const std::string& value);
   /// Ends the try. Does nothing without one.
   void stopTry();
   /// The last try of the run on screen, if it was started here; else nullptr.
@@ -238,6 +240,7 @@ class Run final : public QObject {
   void closeOutput();
   /// Appends the notes of a sweep that the run had ended before.
   void keepSweep();
+  [[nodiscard]] Result<void> startTry(const std::function<Result<void>(TryRun&)>& begin);
   /// Emits problem() if the recording has one that has not been told in these words.
   void tellOutputProblem();
 

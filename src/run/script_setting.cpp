@@ -15,12 +15,14 @@ using tuning::Setting;
 
 namespace {
 
-const ScriptKnob* knobNamed(const analysis::LiveStore& store, const std::string& name) {
+const ScriptKnob* knobNamed(const analysis::LiveStore& store, std::string_view name) {
   for (const ScriptKnob& each : store.scriptKnobs()) {
     if (each.name == name) return &each;
   }
   return nullptr;
 }
+
+constexpr std::string_view kUsualBatchKnobs[] = {"batch_size", kLoaderBatchKnob};
 
 /// Steps that show a script's sizes before they are believed.
 constexpr std::size_t kFirstSteps = 3;
@@ -42,9 +44,8 @@ std::string wholeKnobs(const analysis::LiveStore& store) {
 
 /// The knob of that name. "": a knob of the usual names, or nullptr.
 Result<const ScriptKnob*> batchKnobOf(const analysis::LiveStore& store, const std::string& name) {
-  constexpr const char* kUsual[] = {"batch_size", "dataloader_batch_size"};
   const ScriptKnob* knob = name.empty() ? nullptr : knobNamed(store, name);
-  for (const char* usual : kUsual) {
+  for (const std::string_view usual : kUsualBatchKnobs) {
     if (name.empty() && !knob) knob = knobNamed(store, usual);
   }
   if (knob) return knob;
@@ -155,6 +156,11 @@ Result<ScriptSetting::Knob> ScriptSetting::relate(const ScriptKnob& knob, std::u
                    ": which value another one needs is not known");
   }
   return found;
+}
+
+bool ScriptSetting::isUsualBatchKnob(std::string_view name) {
+  return std::find(std::begin(kUsualBatchKnobs), std::end(kUsualBatchKnobs), name) !=
+         std::end(kUsualBatchKnobs);
 }
 
 std::size_t ScriptSetting::mostLateSteps(const analysis::LiveStore& store) {

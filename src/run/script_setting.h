@@ -3,6 +3,7 @@
 #include <QStringList>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -24,6 +25,8 @@ struct SweptKnobs {
 /// were apart when the sweep began.
 class ScriptSetting {
  public:
+  /// Whether a knob of that name sets the batch size by custom, or is a loader's.
+  [[nodiscard]] static bool isUsualBatchKnob(std::string_view name);
   /// How many steps may have batches from before a knob was turned, which workers have fetched.
   [[nodiscard]] static std::size_t mostLateSteps(const analysis::LiveStore& store);
   /// Whether a script has trained for long enough that find() can tell: some steps since the

@@ -11,16 +11,22 @@ namespace highwater::run {
 using session::Session;
 
 namespace {
+constexpr std::size_t kBlocksOfRound = 4, kFirstBlocksOfKnob = 2;
+}  // namespace
 
-constexpr std::size_t kBlocksOfRound = 4;
+std::size_t TryRun::blocks() const {
+  return (change_.knob.empty() ? 0 : kFirstBlocksOfKnob) + options_.rounds * kBlocksOfRound;
+}
 
 /// A B B A: what changes slowly, as the machine's temperature, cancels.
-bool leavesOut(std::size_t block) {
+bool TryRun::isChanged(std::size_t block) const {
+  if (!change_.knob.empty()) {
+    if (block < kFirstBlocksOfKnob) return block > 0;
+    block -= kFirstBlocksOfKnob;
+  }
   const std::size_t place = block % kBlocksOfRound;
   return place == 1 || place == 2;
 }
-
-}  // namespace
 
 TryRun::TryRun(Session* session, const analysis::LiveStore* store, TryRunOptions options,
                QObject* parent)
@@ -37,10 +43,26 @@ Result<void> TryRun::start(const analysis::Finding& finding) {
   if (std::string why = analysis::whyNotTried(*store_, finding); !why.empty()) {
     return failure(std::move(why));
   }
-  line_ = finding.line;
   callSites_ = analysis::triedSitesOf(*store_, finding);
+  if (callSites_.empty()) return failure("the line that waits is not known");
+  change_ = {.line = finding.line};
+  return begin();
+}
+
+Result<void> TryRun::startWithKnob(const std::string& knob, const std::string& value) {
+  if (session_->state() != Session::State::kRunning) {
+    return failure("a knob is tried while the training goes on");
+  }
+  auto tried = triedKnobOf(*store_, knob, value);
+  if (!tried) return tried.error();
+  knob_ = std::move(*tried);
+  change_ = {.knob = knob, .value = knob_.text};
+  return begin();
+}
+
+Result<void> TryRun::begin() {
   const auto note =
-      makeNote(store_->completeUpToNs(), store_->runningStep(), analysis::noteOfTry(line_));
+      makeNote(store_->completeUpToNs(), store_->runningStep(), analysis::noteOfTry(change_));
   if (!note) return note.error();
   if (!session_->addNote(*note)) return failure("the script has not begun to train yet");
   markersRead_ = store_->markers().size();
@@ -50,25 +72,30 @@ Result<void> TryRun::start(const analysis::Finding& finding) {
 }
 
 void TryRun::interrupt() {
-  if (!isRunning() || asked_ > options_.rounds * kBlocksOfRound) return;
-  asked_ = options_.rounds * kBlocksOfRound + 1;
-  session_->request(TryWaits{});
+  if (!isRunning() || asked_ > blocks()) return;
+  asked_ = blocks() + 1;
+  session_->request(block(TryBlock::Part::kOver));
 }
 
 double TryRun::progress() const {
-  const auto all = static_cast<double>(options_.rounds * kBlocksOfRound);
+  const auto all = static_cast<double>(blocks());
   const std::size_t done = begun_ > 0 ? begun_ - 1 : 0;
   return std::min(1.0, static_cast<double>(done) / all);
 }
 
 /// Asks for the block of that number, or for the end of the try.
-void TryRun::request(std::size_t block) {
-  asked_ = block + 1;
-  if (block == options_.rounds * kBlocksOfRound) {
-    session_->request(TryWaits{});
-  } else {
-    session_->request(TryWaits{callSites_, leavesOut(block)});
-  }
+void TryRun::request(std::size_t number) {
+  asked_ = number + 1;
+  const bool isOver = number == blocks();
+  session_->request(block(isOver              ? TryBlock::Part::kOver
+                          : isChanged(number) ? TryBlock::Part::kChanged
+                                              : TryBlock::Part::kAsItWas));
+}
+
+TryBlock TryRun::block(TryBlock::Part part) const {
+  const bool isOver = part == TryBlock::Part::kOver, changed = part == TryBlock::Part::kChanged;
+  return {part, isOver ? std::vector<CallSiteId>() : callSites_, change_.knob,
+          changed ? knob_.value : knob_.before};
 }
 
 bool TryRun::isBlockLongEnough(const events::Marker& begin) const {
@@ -84,10 +111,13 @@ void TryRun::onReceived() {
   const auto& markers = store_->markers();
   for (; markersRead_ < markers.size(); ++markersRead_) {
     const events::Marker& marker = markers[markersRead_];
+    if (!change_.knob.empty() && store_->isStepOutOfMemory(marker)) {
+      return finish("a step ran out of memory meanwhile");
+    }
     if (marker.kind() != events::MarkerKind::Note) continue;
     const std::string text = store_->name(marker.text());
     if (text == kTriedEnough) return finish({});
-    if (text != kTriesWith && text != kTriesWithout) continue;
+    if (!text.starts_with(kTryBlockPrefix)) continue;
     ++begun_;
     current_ = marker;
     emit changed();
@@ -97,7 +127,7 @@ void TryRun::onReceived() {
 
 void TryRun::onAnswer(const CommandAnswer& answer) {
   if (!isRunning() || answer.accepted) return;
-  if (std::holds_alternative<TryWaits>(answer.command)) finish(answer.reason);
+  if (std::holds_alternative<TryBlock>(answer.command)) finish(answer.reason);
 }
 
 void TryRun::onEnded() {
@@ -108,13 +138,16 @@ void TryRun::finish(std::string problem) {
   const bool isLive =
       session_->state() == Session::State::kRunning || session_->state() == Session::State::kPaused;
   phase_ = Phase::kFinished;
-  if (isLive && !problem.empty()) session_->request(TryWaits{});
+  if (isLive && !problem.empty()) session_->request(block(TryBlock::Part::kOver));
   // One that was cut short has what its blocks tell, as the recording will say.
-  result_ = analysis::triedFixOf(line_, analysis::lastTriedBlocksOf(*store_));
+  result_ = analysis::triedFixOf(change_, analysis::lastTriedBlocksOf(*store_));
   if (!result_) {
-    problem_ = problem.empty() ? "too few steps were measured, or the script waited though it was "
-                                 "not to, as for a value that has another size each time"
-                               : std::move(problem);
+    const char* const usual =
+        change_.knob.empty() ? "too few steps were measured, or the script waited though it was "
+                               "not to, as for a value that has another size each time"
+                             : "too few steps were measured, or the script did not take the "
+                               "knob's value with its next step";
+    problem_ = problem.empty() ? usual : std::move(problem);
   }
   emit finished();
 }

@@ -12,22 +12,25 @@
 #include "core/command_answer.h"
 #include "core/ids.h"
 #include "core/result.h"
+#include "run/tried_knob.h"
 #include "session/session.h"
 
 namespace highwater::run {
 
 /// How long a try is.
 struct TryRunOptions {
-  /// Of four blocks, A B B A: as it is, without the waits, without them, as it is.
+  /// Of four blocks, A B B A: as it is, changed, changed, as it is. A knob has two blocks before
+  /// them, A B, which are not compared.
   std::size_t rounds = 3;
   /// Each block has so many steps at least, and takes so long.
   std::uint32_t leastSteps = 10;
   double leastSeconds = 0.4;
 };
 
-/// Measures in a live script what a finding about waits would gain: leaves out the waits in some
-/// blocks of steps and not in others, in turns. Values that the script reads there lag meanwhile;
-/// what it trains does not change where it only prints them. Afterwards everything is as before,
+/// Measures in a live run what a change would gain, which some blocks of steps have and others have
+/// not, in turns. Of a script's finding about waits, these are left out: values that it reads there
+/// lag meanwhile; what it trains does not change where it only prints them. Or a knob has another
+/// value, and what is trained meanwhile is another training. Afterwards everything is as before,
 /// and the recording has what was measured (analysis::triedFixesOf()). Use it on the session's
 /// thread.
 class TryRun final : public QObject {
@@ -38,15 +41,16 @@ class TryRun final : public QObject {
   TryRun(session::Session* session, const analysis::LiveStore* store, TryRunOptions options = {},
          QObject* parent = nullptr);
 
-  /// Begins. Call it once. Fails with kFailed where the script does not train or whyNotTried() has
-  /// a reason; then finished() does not follow.
+  /// Begins. Call one of both, once. Fails with kFailed where nothing trains, whyNotTried() has a
+  /// reason, or triedKnobOf() fails; then finished() does not follow.
   [[nodiscard]] Result<void> start(const analysis::Finding& finding);
+  [[nodiscard]] Result<void> startWithKnob(const std::string& knob, const std::string& value);
   /// Ends the try, at the end of the script's step. Blocks so far stay in the recording.
   void interrupt();
 
   [[nodiscard]] bool isRunning() const { return phase_ == Phase::kMeasuring; }
-  /// The line of the finding.
-  [[nodiscard]] const std::string& line() const { return line_; }
+  /// What is tried.
+  [[nodiscard]] const analysis::TriedChange& change() const { return change_; }
   /// The share of the blocks that were measured, 0 to 1.
   [[nodiscard]] double progress() const;
   /// What was measured; std::nullopt while it runs, and where too few blocks were.
@@ -63,7 +67,11 @@ class TryRun final : public QObject {
  private:
   enum class Phase : std::uint8_t { kIdle, kMeasuring, kFinished };
 
+  [[nodiscard]] Result<void> begin();
   void request(std::size_t block);
+  [[nodiscard]] TryBlock block(TryBlock::Part part) const;
+  [[nodiscard]] std::size_t blocks() const;
+  [[nodiscard]] bool isChanged(std::size_t block) const;
   void onReceived();
   void onAnswer(const CommandAnswer& answer);
   void onEnded();
@@ -74,8 +82,10 @@ class TryRun final : public QObject {
   const analysis::LiveStore* store_;
   TryRunOptions options_;
   Phase phase_ = Phase::kIdle;
-  std::string line_, problem_;
+  analysis::TriedChange change_;
+  std::string problem_;
   std::vector<CallSiteId> callSites_;
+  TriedKnob knob_;
   std::size_t markersRead_ = 0;
   std::size_t begun_ = 0;  ///< blocks that the script has begun
   std::size_t asked_ = 0;  ///< blocks that it was asked for; one more: to end the try

@@ -66,9 +66,10 @@ QString text(const SetScriptKnob& change) {
   return QStringLiteral("%1 = %2").arg(QString::fromStdString(change.name)).arg(change.value);
 }
 
-QString text(const TryWaits& tries) {
-  if (tries.callSites.empty()) return QStringLiteral("Tried");
-  return tries.leavesOut ? QStringLiteral("Leave out waits") : QStringLiteral("Wait as ever");
+QString text(const TryBlock& tries) {
+  if (tries.part == TryBlock::Part::kOver) return QStringLiteral("End the try");
+  return tries.part == TryBlock::Part::kChanged ? QStringLiteral("Try the change")
+                                                : QStringLiteral("Train as before the try");
 }
 
 }  // namespace

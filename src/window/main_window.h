@@ -126,6 +126,7 @@ class MainWindow final : public QMainWindow {
   void connectTuning();
   void startRunToSweep();
   void tryFix(const analysis::Finding& finding);
+  void tryKnob();
   void showTry();
   /// Makes the page of the view Tuning, when it is first shown.
   void makeTuningPage();

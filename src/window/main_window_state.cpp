@@ -69,6 +69,9 @@ void MainWindow::updateState() {
   // A sweep pauses the run itself, and sets its knobs.
   const bool isTheUsers = !run_.sweeps() && !run_.tries();
   docks_->findings()->setTrying(run_.script() && state == Session::State::kRunning && isTheUsers);
+  const bool knobMayBeTried = state == Session::State::kRunning && !run_.sweeps();
+  actions_->tryKnob->setEnabled(run_.tries() || knobMayBeTried);
+  actions_->tryKnob->setText(run_.tries() ? tr("End the try") : tr("Try a knob…"));
   actions_->pause->setEnabled(training && isTheUsers);
   actions_->pause->setText(state == Session::State::kPaused && isTheUsers ? tr("Resume")
                                                                           : tr("Pause"));

@@ -5,6 +5,7 @@
 #include "core/run_limits.h"
 #include "models/qt_text.h"
 #include "run/sweep_run.h"
+#include "run/tried_knob.h"
 #include "run/try_run.h"
 #include "session/script_process.h"
 #include "views/panels/controls_panel.h"
@@ -19,6 +20,7 @@
 #include "window/run_search.h"
 #include "window/run_status_bar.h"
 #include "window/sweep_control.h"
+#include "window/try_knob_dialog.h"
 #include "window/tuning_page.h"
 #include "window/window_actions.h"
 #include "window/window_docks.h"
@@ -27,6 +29,7 @@ namespace highwater::window {
 
 void MainWindow::connectTuning() {
   connect(actions_->timelineView, &QAction::triggered, this, [this] { showTuning(false); });
+  connect(actions_->tryKnob, &QAction::triggered, this, &MainWindow::tryKnob);
   connect(actions_->tuningView, &QAction::triggered, this, [this] { showTuning(true); });
   sweep_ = new SweepControl(&run_, actions_, docks_, &tuning_, this);
   connect(sweep_, &SweepControl::runRequested, this, &MainWindow::startRunToSweep);
@@ -58,22 +61,38 @@ void MainWindow::tryFix(const analysis::Finding& finding) {
   connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
 }
 
+void MainWindow::tryKnob() {
+  if (run_.tries()) return run_.stopTry();
+  if (run::knobsToTry(run_.store()).empty()) {
+    notices_->showProblem(
+        tr("The script has no knob to try. It declares one by highwater.knob(\"name\", value), and "
+           "uses the value that this returns in each step."));
+    return;
+  }
+  QDialog* dialog =
+      askToTryKnob(this, run_.store(), [this](const std::string& knob, const std::string& value) {
+        if (auto started = run_.startTry(knob, value); !started) {
+          notices_->showProblem(tr("Not tried: %1").arg(text(started.error().message)));
+        }
+      });
+  connect(&run_, &run::Run::ended, dialog, &QDialog::reject);
+}
+
 void MainWindow::showTry() {
   const run::TryRun* tried = run_.tried();
   if (!tried) return;
   updateState();
   if (tried->isRunning()) {
-    status_->showMessage(
-        tr("Trying %1: %2 %").arg(text(tried->line())).arg(std::lround(100 * tried->progress())),
-        60'000);
+    status_->showMessage(tr("Trying %1: %2 %")
+                             .arg(text(tried->change().text()))
+                             .arg(std::lround(100 * tried->progress())),
+                         60'000);
   } else if (tried->result()) {
-    status_->showMessage(
-        tr("Without the waits at %1: %2")
-            .arg(text(tried->line()), text(analysis::measuredGainText(tried->result()->gain))),
-        20'000);
+    status_->showMessage({}, 1);
+    notices_->showNote(text("Tried " + analysis::resultText(*tried->result())));
   } else {
     notices_->showProblem(
-        tr("%1 was not tried: %2").arg(text(tried->line()), text(tried->problem())));
+        tr("%1 was not tried: %2").arg(text(tried->change().text()), text(tried->problem())));
   }
 }
 

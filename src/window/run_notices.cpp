@@ -28,7 +28,7 @@ RunNotices::RunNotices(views::Banner* banner, models::LogModel* log, run::Run* r
   connect(run_, &run::Run::stallEnded, this, &RunNotices::hideStall);
   connect(run_, &run::Run::ended, this, &RunNotices::showEnd);
   connect(run_, &run::Run::problem, this, &RunNotices::showProblem);
-  connect(run_, &run::Run::continued, this, &RunNotices::showContinued);
+  connect(run_, &run::Run::continued, this, &RunNotices::showNote);
   connect(run_, &run::Run::runReplaced, this, [this] { replacedShown_.clear(); });
   connect(banner_, &views::Banner::actionTriggered, this, &RunNotices::act);
 }
@@ -159,7 +159,7 @@ void RunNotices::showProblem(const QString& message) {
   banner_->showMessage(message, false, Banner::Kind::kProblem, {});
 }
 
-void RunNotices::showContinued(const QString& what) {
+void RunNotices::showNote(const QString& what) {
   log_->append(what, models::LogModel::Kind::kMarker);
   banner_->showMessage(what, false, Banner::Kind::kNote, {});
 }

@@ -41,8 +41,8 @@ class RunNotices final : public QObject {
   void showBeingWritten(const QString& message);
   /// Says that the file of the recording on screen holds another run, and offers to reload it.
   void showReplaced(const QString& message);
-  /// Says how the run on screen continues another one.
-  void showContinued(const QString& what);
+  /// Says what a try has found, or how the run on screen continues another one.
+  void showNote(const QString& what);
   /// Says that the run is being stopped and that the window closes then, and offers to close it at
   /// once.
   void showClosing();

@@ -28,6 +28,8 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
               tr("Stop after the current step"));
   emptyCache = make(tr("Empty cache"), "emptyCacheAction", QKeySequence(Qt::CTRL | Qt::Key_E),
                     tr("Free the driver's cached memory"));
+  tryKnob = make(tr("Try a knob…"), "tryKnobAction", {},
+                 tr("Measure what another value of a knob gains, in turns with what it is"));
   sweep = make(tr("Sweep"), "sweepAction", {}, tr("Measure safe settings, and recommend one"));
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
   reload = make(tr("Reload recording"), "reloadAction", QKeySequence(Qt::Key_F5),
@@ -122,6 +124,7 @@ void WindowActions::nameOtherwise() {
   add(stop, tr("end quit abort cancel interrupt"));
   add(emptyCache, tr("free clear release memory"));
   add(sweep, tr("tune measure recommend batch size search best"));
+  add(tryKnob, tr("experiment measure setting gain precision accumulation interval"));
   add(open, tr("load file trace import"));
   add(reload, tr("refresh reread update"));
   add(compare, tr("difference before after regression"));
@@ -175,7 +178,7 @@ void WindowActions::makeMenus() {
   QMenu* runMenu = window_->menuBar()->addMenu(tr("&Run"));
   runMenu->addActions({run, pause, stop});
   runMenu->addSeparator();
-  runMenu->addActions({sweep, emptyCache, mark});
+  runMenu->addActions({sweep, tryKnob, emptyCache, mark});
   makeLevelMenu(runMenu);
   makeDeviceMenu(runMenu);
   viewMenu = window_->menuBar()->addMenu(tr("&View"));

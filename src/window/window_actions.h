@@ -28,7 +28,7 @@ class WindowActions final : public QObject {
  public:
   explicit WindowActions(QMainWindow* window, Desktop desktop = kOwnDesktop);
 
-  QAction *run, *pause, *stop, *emptyCache, *sweep;
+  QAction *run, *pause, *stop, *emptyCache, *sweep, *tryKnob;
   QAction *open, *reload, *compare, *saveAs, *exportPicture, *startPage, *closeWindow, *quit;
   QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;

@@ -226,11 +226,12 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = SetScriptKnob{text(k->name()), k->value()};
       break;
     }
-    case fb::Action::TryWaits: {
-      const fb::TryWaits* k = t.action_as_TryWaits();
+    case fb::Action::TryBlock: {
+      const fb::TryBlock* k = t.action_as_TryBlock();
       if (k == nullptr) return malformed("a command without its action");
-      TryWaits tries{{}, k->leaves_out()};
+      TryBlock tries{static_cast<TryBlock::Part>(k->part()), {}, {}, k->value()};
       if (k->call_sites()) tries.callSites.assign(k->call_sites()->begin(), k->call_sites()->end());
+      if (k->knob()) tries.knob = k->knob()->str();
       m.action = std::move(tries);
       break;
     }

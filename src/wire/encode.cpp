@@ -213,9 +213,11 @@ EncodedAction encodeAction(Builder& b, const SetScriptKnob& m) {
   return {fb::Action::SetScriptKnob, fb::CreateSetScriptKnob(b, text(b, m.name), m.value).Union()};
 }
 
-EncodedAction encodeAction(Builder& b, const TryWaits& m) {
-  return {fb::Action::TryWaits,
-          fb::CreateTryWaits(b, b.CreateVector(m.callSites), m.leavesOut).Union()};
+EncodedAction encodeAction(Builder& b, const TryBlock& m) {
+  return {fb::Action::TryBlock,
+          fb::CreateTryBlock(b, b.CreateVector(m.callSites), static_cast<std::uint8_t>(m.part),
+                             b.CreateString(m.knob), m.value)
+              .Union()};
 }
 
 EncodedAction encodeAction(Builder& b, const SetProbeLevel& m) {

@@ -241,6 +241,8 @@ class TestOptions : public QObject {
     row("sweep --reserve 5 --", "no program follows --");
     row("run --try 19 -- python x.py", "a file and a line, as in train.py:41");
     row("run --try train.py:x -- python x.py", "a file and a line, as in train.py:41");
+    row("run --try every= -- python x.py", "a knob and its value, as in accumulation=4");
+    row("record --try train.py:41", "a knob and its value, as in accumulate=4");
     row("sweep --batch 8 -- python x.py", "--batch is of the built-in workload");
     row("sweep --device cpu -- python x.py", "auto (as without Highwater) or sim");
     row("sweep --sim-recommended-max 1GiB -- python x.py", "need --device sim");

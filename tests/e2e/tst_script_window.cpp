@@ -193,6 +193,33 @@ class TestScriptWindow : public QObject {
     QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
   }
 
+  /// Its knob has its own value again afterwards.
+  void aKnobIsTried() {
+    ScriptHands hands;
+    QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());
+    QTRY_VERIFY_WITH_TIMEOUT(hands.trains(8), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.knob("loss"), kWaitMs);
+    hands.trigger("tryKnobAction");
+    QTRY_VERIFY_WITH_TIMEOUT(hands.find<QDialog>("tryKnobDialog"), kWaitMs);
+    auto* start = hands.find<QPushButton>("tryKnobStartButton");
+    auto* value = hands.find<QComboBox>("tryKnobValue");
+    QVERIFY(!start->isEnabled());
+    hands.type(value->lineEdit(), "9");
+    QVERIFY(!start->isEnabled());
+    QVERIFY(hands.find<QLabel>("tryKnobProblem")->text().contains("from 0.5 to 8"));
+    hands.find<QComboBox>("tryKnobName")->setCurrentText("loss");
+    QCOMPARE(value->currentText(), QString("sum"));
+    hands.click(start);
+    QTRY_VERIFY_WITH_TIMEOUT(hands.run().tries(), kWaitMs);
+    QTRY_VERIFY_WITH_TIMEOUT(!hands.run().tries(), kWaitMs);
+    QVERIFY2(hands.run().tried()->result(), hands.run().tried()->problem().c_str());
+    QCOMPARE(hands.run().tried()->result()->change.text(), std::string("loss = sum"));
+    QTRY_COMPARE_WITH_TIMEOUT(hands.knob("loss")->knob().value, 0.0, kWaitMs);
+    QVERIFY(hands.printed(" loss sum "));
+    hands.trigger("stopAction");
+    QTRY_COMPARE_WITH_TIMEOUT(hands.state(), test::Hands::State::kEnded, kWaitMs);
+  }
+
   void pausesAndGoesOn() {
     ScriptHands hands;
     QVERIFY(hands.runPython({QStringLiteral(HIGHWATER_SCRIPT)}).ok());

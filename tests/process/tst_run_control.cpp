@@ -57,6 +57,27 @@ class TestRunControl : public QObject {
     for (int i = 0; i < 8; ++i) QCOMPARE(control.next().knobs.batchSize, 16u);
   }
 
+  void beginsABlockOfATry() {
+    RunControl control({16, 64, 10}, {}, 0);
+    (void)control.next();
+    const auto block = [&control](TryBlock::Part part, std::string knob, double value) {
+      return control.obey({3, TryBlock{part, {}, std::move(knob), value}});
+    };
+    QVERIFY(block(TryBlock::Part::kChanged, "accumulate", 4).accepted);
+    const NextAction begins = control.next();
+    QCOMPARE(begins.kind, NextAction::Kind::kTry);
+    QCOMPARE(begins.part, TryBlock::Part::kChanged);
+    QCOMPARE(control.next().knobs.accumulation, 4U);
+    QVERIFY(block(TryBlock::Part::kOver, "accumulate", 1).accepted);
+    QCOMPARE(control.next().part, TryBlock::Part::kOver);
+    QCOMPARE(control.next().knobs.accumulation, 1U);
+    QVERIFY(!block(TryBlock::Part::kChanged, "accumulate", 0).accepted);
+    QVERIFY(!block(TryBlock::Part::kChanged, "speed", 1).accepted);
+    QVERIFY(!block(static_cast<TryBlock::Part>(9), "accumulate", 2).accepted);
+    QVERIFY(!control.obey({4, TryBlock{TryBlock::Part::kChanged, {7}, {}, 0}}).accepted);
+    QCOMPARE(control.next().kind, NextAction::Kind::kStep);
+  }
+
   void startsOnce() {
     RunControl control({16, 64, 10}, {}, 0);
     QVERIFY(control.obey({1, StartTraining{}}).accepted);

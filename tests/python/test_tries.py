@@ -2,11 +2,13 @@
 
 Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
+import json
 import os
 import re
 import subprocess
 import tempfile
 import textwrap
+import time
 import unittest
 
 from support import PYTHON
@@ -30,6 +32,8 @@ for step in range({steps}):
     time.sleep(0.004)
 print("weights", sum(each.abs().sum() for each in model.parameters()).item())
 print("values", len(values), len(set(values)))
+if values and isinstance(values[0], float):
+    print("last", int(values[-1]), "most", int(max(values)))
 """
 
 
@@ -85,6 +89,12 @@ class Tries(unittest.TestCase):
     def test_a_call_that_waits(self):
         self.gain(self.run_script("torch.mps.synchronize()", "--try", "train.py:13"))
 
+    def test_an_emptied_cache(self):
+        """Left out where there is room for a cache, and never where memory is short."""
+        self.gain(self.run_script("torch.mps.empty_cache()", "--try", "train.py:13"))
+        done = self.run_script("torch.mps.empty_cache()", "--try", "train.py:13", "--sim-recommended-max", "64MiB", steps=100)
+        self.assertIn("train.py:13 is not tried: without it memory could run out", done.stderr)
+
     def test_all_are_those_that_a_step_does_not_need(self):
         done = self.run_script("torch.mps.synchronize()", "--try-all", steps=100)
         self.assertIn("no finding was one that can be tried", done.stderr)
@@ -116,6 +126,81 @@ class Tries(unittest.TestCase):
         done = self.run_script("pass", "--try-all", "--level", "off", steps=10)
         self.assertEqual(done.returncode, 2)
         self.assertIn("--level off does not record", done.stderr)
+
+    def test_a_knob(self):
+        """Work that one value leaves out. The knob has its own value afterwards."""
+        line = ("import highwater; every = highwater.knob('every', 1, min=1, max=100); "
+                "model(rows.repeat(8, 1)).sum().item() if step % every == 0 else None; values.append(every)")
+        done = self.run_script(line, "--try", "every=100", "--try", "every=1", "--try", "none=2", "--try", "batch_size=64",
+                               steps=1200)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = re.search(r"with every = 100: (.*) ms a step, measured .* a step as it was, .* with it", done.stderr)
+        self.assertTrue(found, done.stderr)
+        self.assertIn("every=1 is not tried: every is 1 already", done.stderr)
+        self.assertIn('none=2 is not tried: the script has no knob "none"', done.stderr)
+        self.assertIn("batch_size=64 is not tried: batch_size changes what a step needs of memory", done.stderr)
+        self.assertIn("values 1200 2", done.stdout)
+        report = subprocess.run([PROGRAM, "report", "--json", self.recording], text=True, capture_output=True, check=True)
+        tried, = json.loads(report.stdout)["tried_knobs"]
+        self.assertEqual((tried["knob"], tried["value"]), ("every", "100"))
+        self.assertGreater(tried["gain_ms"]["estimate"], 0)
+
+    def test_a_knob_of_a_workload(self):
+        """The loss interval of the sample, whose loss is read in each step."""
+        done = subprocess.run([PROGRAM, "record", "-o", self.recording, "--device", "sim", "--steps", "400", "--batch", "4",
+                               "--seq", "16", "--loss-every", "1", "--try", "loss-every=20"],
+                              env=environment(COLUMNS="200"), text=True, capture_output=True, timeout=LIMIT, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "with loss-every = 20: (.* ms a step, measured|nothing that a try)")
+
+    def test_a_knob_that_a_workload_has_not(self):
+        for text, why in (("accumulate=0", "accumulate"), ("speed=1", "loss-every, accumulate, precision"),
+                          ("batch=64", "highwater sweep"), ("lr=1", "loss-every, accumulate, precision")):
+            done = subprocess.run([PROGRAM, "record", "-o", self.recording, "--try", text], env=environment(), text=True,
+                                  capture_output=True, timeout=LIMIT, check=False)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(why, done.stderr)
+
+    def test_a_host_that_is_killed_meanwhile(self):
+        """The script trains on, and its knob has its own value."""
+        line = ("import highwater; every = highwater.knob('every', 1, min=1, max=100); "
+                "print(every, flush=True) if step > 60 else None; values.append(every + 0.5)")
+        script = os.path.join(self.folder.name, "train.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(TRAIN.format(steps=700, read=line)))
+        printed = os.path.join(self.folder.name, "printed")
+        with open(printed, "wb") as out:
+            host = subprocess.Popen([PROGRAM, "run", "--record", self.recording, "--device", "sim", "--try", "every=9", "--",
+                                     PYTHON, "-W", "ignore", script], env=environment(), stdout=out,
+                                    stderr=subprocess.DEVNULL, cwd=self.folder.name)
+
+        def text():
+            with open(printed, encoding="utf-8") as file:
+                return file.read()
+
+        def wait_for(condition):
+            until = time.monotonic() + LIMIT
+            while not condition():
+                self.assertLess(time.monotonic(), until, text()[-200:])
+                time.sleep(0.02)
+
+        wait_for(lambda: text().rstrip().endswith("\n9"))
+        host.kill()
+        host.wait()
+        wait_for(lambda: "last" in text())
+        self.assertIn("last 1 most 9", text())
+
+    def test_a_default_that_varies(self):
+        """A knob that nobody has turned has the script's own value afterwards, whatever that is then; of one that is read
+        only once nothing is measured."""
+        line = ("import highwater; every = highwater.knob('every', 1 if step < 50 else 3, min=1, max=100); "
+                "step == 0 and highwater.knob('width', 1); values.append(every + step / 10000)")
+        done = self.run_script(line, "--try", "every=9", "--try", "width=2", steps=3000)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "with every = 9: (.* ms a step, measured|nothing that a try)")
+        self.assertIn("width = 2 was not tried: too few steps were measured, or the script did not take", done.stderr)
+        self.assertIn("last 3", done.stdout)
+        self.assertIn("most 9", done.stdout)
 
 
 if __name__ == "__main__":

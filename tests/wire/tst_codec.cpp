@@ -48,8 +48,9 @@ class TestCodec : public QObject {
                                    .outOfMemory = OutOfMemoryPolicy::kRetry}});
     roundTrips(Command{7, SetProbeLevel{events::ProbeLevel::Ops, 20}});
     roundTrips(Command{8, SetScriptKnob{"lr", 3e-4}});
-    roundTrips(Command{9, TryWaits{{3, 17}, true}});
-    roundTrips(Command{10, TryWaits{}});
+    roundTrips(Command{9, TryBlock{TryBlock::Part::kChanged, {3, 17}, {}, 0}});
+    roundTrips(Command{10, TryBlock{}});
+    roundTrips(Command{11, TryBlock{TryBlock::Part::kAsItWas, {}, "accumulation", 4}});
     roundTrips(test::scriptDescription());
     roundTrips(test::scriptKnob());
     roundTrips(FallbackAcceptance{"aten::kthvalue", true, "once an epoch", 1'700'000'000});

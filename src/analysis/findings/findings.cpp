@@ -175,6 +175,15 @@ std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& find
   return {sites.begin(), sites.end()};
 }
 
+/// Whether what the driver holds may double: PyTorch empties its cache by itself before an
+/// allocation fails, but not before other programs must swap.
+static bool hasRoomForCache(const LiveStore& store) {
+  const MemoryColumns& memory = store.memory();
+  if (memory.timesNs.empty() || store.limits().recommendedBytes == 0) return false;
+  const double peak = memory.driver.minMax(0, memory.timesNs.size()).max;
+  return 2 * peak <= static_cast<double>(store.limits().recommendedBytes);
+}
+
 std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   using events::SyncKind;
   if (!isOfWaits(finding)) return "only waits for values can be left out";
@@ -199,7 +208,8 @@ std::string whyNotTried(const LiveStore& store, const Finding& finding) {
     const bool isOfIt = std::binary_search(sites.begin(), sites.end(), each.call_site());
     const bool isRead = each.kind() == SyncKind::ScalarRead ||
                         each.kind() == SyncKind::CopyToHost || each.kind() == SyncKind::Synchronize;
-    if (isOfIt && store.name(each.op()).find("empty_cache") != std::string::npos) {
+    if (isOfIt && store.name(each.op()).find("empty_cache") != std::string::npos &&
+        !hasRoomForCache(store)) {
       return "without it memory could run out";
     }
     if (isOfIt && !isRead) {
@@ -442,8 +452,12 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
   if (findings.ofRange) return;
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
+    if (fix.change.line.empty()) {
+      findings.triedKnobs.push_back(std::move(fix));
+      continue;
+    }
     for (Finding& each : findings.found) {
-      if (each.line != fix.line || !isOfWaits(each) || each.tried) continue;
+      if (each.line != fix.change.line || !isOfWaits(each) || each.tried) continue;
       // First, as a panel shows the beginning of the evidence only.
       std::string tried = triedText(fix);
       const bool isNoisy =

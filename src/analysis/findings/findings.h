@@ -137,6 +137,7 @@ struct Findings {
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
+  std::vector<TriedFix> triedKnobs;  ///< what other values of knobs have gained, where tried
 
   /// How many of the findings say what their fix gains.
   [[nodiscard]] std::size_t priced() const;
@@ -245,7 +246,7 @@ inline constexpr double kGrowthHorizonSteps = 14'400;
 /// Where a try of the finding leaves out waits: all places that the finding counts, and what else
 /// waits at its line, so that the line does not wait at all. In ascending order.
 [[nodiscard]] std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding);
-/// Why a script cannot be tried without the waits of a finding (TryWaits), for people; empty: it
+/// Why a script cannot be tried without the waits of a finding (TryBlock), for people; empty: it
 /// can.
 [[nodiscard]] std::string whyNotTried(const LiveStore& store, const Finding& finding);
 

@@ -15,6 +15,7 @@ _MOST_PROBLEMS = 10
 _MOST_LETTERS = 200
 _MOST_BATCH = 4096  # kMostBatchSize of core/run_limits.h
 _ENDLESS = 1_000_000_000  # samples
+_SCRIPTS = object()
 _TYPES = {bool: "True or False", int: "a whole number", float: "a number", str: "a text"}
 
 
@@ -32,6 +33,8 @@ class Knobs:
         self._problems = 0
         self._asked: dict[str, object] = {}
         self._live: dict[str, object] = {}
+        self._before_try: dict[str, object] = {}  # the live value of a knob that is tried, or _SCRIPTS
+        self._returns: set[str] = set()  # knobs that have the script's own value again, from its next use on
         self._samplers: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()  # with the size that the script gave each
         self._loader_batch = 0  # of the first of these
         self._evaluating: weakref.WeakSet = weakref.WeakSet()
@@ -44,6 +47,10 @@ class Knobs:
         if name in self._asked:
             self._live[name] = self._asked.pop(name)
             self._turned(name, self._live[name])
+        elif name in self._returns:
+            self._returns.discard(name)
+            if not self._problem(name, value):
+                self._turned(name, value)
         return self._live.get(name, value)
 
     def declare_early_ones(self) -> None:
@@ -66,6 +73,30 @@ class Knobs:
         else:
             wants_float = isinstance(self._declared[name]["value"], float)
             self._asked[name] = float(value) if wants_float else value
+
+    def begin_block(self, name, value, changed: bool) -> None:
+        """In a changed block of a try the knob has this value; else what it had before, which may be the script's own,
+        another one with each use."""
+        if changed:
+            self._before_try.setdefault(name, self._live.get(name, _SCRIPTS))
+            self.turn(name, value)
+        elif name in self._before_try:
+            before = self._before_try.pop(name)
+            if before is not _SCRIPTS:
+                self.turn(name, before)
+            else:
+                self._asked.pop(name, None)
+                self._live.pop(name, None)
+                self._returns.add(name)
+
+    def end_try(self) -> None:
+        """What is tried ends here, and nobody is told."""
+        for name, before in self._before_try.items():
+            self._asked.pop(name, None)
+            self._live.pop(name, None)
+            if before is not _SCRIPTS:
+                self._live[name] = before
+        self._before_try.clear()
 
     def loader_used(self, sampler, evaluates: bool) -> None:
         """A model is called with what came from a loader with this batch sampler."""

@@ -16,6 +16,7 @@ from ._attach import encoded, tell
 # The knobs that Highwater offers by itself.
 LOADER_BATCH = "dataloader_batch_size"
 LEARNING_RATE_FACTOR = "learning_rate_factor"
+TRY_CHANGED = 1  # a part of try_block()
 # The kinds of ScriptKnob.
 _INTEGER, _REAL, _CHOICE = 1, 2, 3
 # How many host samples a second are taken; as in native/host_sampler.h.
@@ -108,7 +109,8 @@ class Probe:
     def poll_commands(self) -> list[tuple[str, object]]:
         """The commands that came since the last call, as (name, value).
 
-        The value of "set_knob" is the knob's name and its new value. A probe that loses its window while the
+        The value of "set_knob" is the knob's name and its new value; that of "try" the call sites and the part of
+        try_block(), and for a knob the same pair, else None. A probe that loses its window while the
         training is paused returns ("resume", None).
         """
         return []
@@ -125,8 +127,9 @@ class Probe:
     def empty_cache(self) -> None:
         """Empties the cache of the device's allocator. The script has not asked for it, so it is none of its waits."""
 
-    def try_waits(self, call_sites: list[int], leaves_out: bool) -> None:
-        """Waits for the device once; then its waits at these places are left out, or are as ever. None: all are."""
+    def try_block(self, call_sites: list[int], part: int) -> None:
+        """Waits for the device once, and begins a block of a try: at these places waits are left out in part 1, and are
+        as ever in part 0. Part 2 ends the try."""
 
 
 class NativeProbe(Probe):
@@ -180,9 +183,9 @@ class NativeProbe(Probe):
     def empty_cache(self):
         self._starting.hw_empty_cache()
 
-    def try_waits(self, call_sites, leaves_out):
+    def try_block(self, call_sites, part):
         sites = (ctypes.c_uint32 * len(call_sites))(*call_sites)
-        self._starting.hw_try_waits(sites, ctypes.c_uint64(len(call_sites)), ctypes.c_bool(leaves_out))
+        self._starting.hw_try_block(sites, ctypes.c_uint64(len(call_sites)), ctypes.c_int(part))
 
     def _bind(self, name, *arguments, result=None):
         function = getattr(self._library, f"hw_{name}")
@@ -265,8 +268,14 @@ class NativeProbe(Probe):
     def poll_commands(self):
         """hw_poll_commands returns null, or a JSON list of pairs that lives until its next call."""
         text = self._poll()
-        return [(name, self._turn(*value) if name == "set_knob" else value)
-                for name, value in (json.loads(text) if text else ())]
+        commands = []
+        for name, value in json.loads(text) if text else ():
+            if name == "set_knob":
+                value = self._turn(*value)
+            elif name == "try":
+                value[2] = value[2] and self._turn(*value[2])
+            commands.append((name, value))
+        return commands
 
     def _turn(self, index, value):
         """The name of a knob, and its value as the script knows it."""

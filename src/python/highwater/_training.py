@@ -17,7 +17,7 @@ from ._knobs import Knobs
 from ._modules import ModuleNames, dtype_of, guess_batch
 from ._padding import Padding, RaggedRows
 from ._piled_hooks import PiledHooks
-from ._probe import Probe, line_of_user
+from ._probe import TRY_CHANGED, Probe, line_of_user
 from ._repeated_backwards import RepeatedBackwards
 from ._sources import Sources
 from ._steps import StepListener, StepRule
@@ -738,8 +738,11 @@ class Training(StepListener):
                 self.probe.empty_cache()
             elif name == "level":
                 self.probe.set_level(value)
-            elif name == "try_waits":
-                self.probe.try_waits(*value)
+            elif name == "try":
+                sites, part, knob = value
+                self.probe.try_block(sites, part)
+                if knob:
+                    self.knobs.begin_block(*knob, changed=part == TRY_CHANGED)
             elif name == "set_knob":
                 self.knobs.turn(*value)
             elif name == "tell":
@@ -783,12 +786,14 @@ class Training(StepListener):
 
     def stop_watching(self) -> None:
         """The training goes on without being watched."""
+        self.knobs.end_try()
         probe = self.probe
         self.abandon()
         probe.stop()
 
     def abandon(self) -> None:
         """After a fork, in the child: nothing of what follows is the watched training."""
+        self.knobs.end_try()
         self.probe = Probe()
 
     def give_up(self, error: Exception) -> None:
@@ -800,6 +805,7 @@ class Training(StepListener):
         if self._is_training_thread():
             self.stop_watching()
         else:  # the thread that trains may be inside the probe: finish() stops it
+            self.knobs.end_try()
             self._unstopped, self.probe = self.probe, Probe()
 
     def _note_thread(self) -> None:

@@ -185,6 +185,10 @@ std::string jsonText(std::string_view text) {
   return escaped;
 }
 
+std::string knobJson(std::size_t knob, double value) {
+  return '[' + std::to_string(knob) + ", " + jsonNumber(value) + ']';
+}
+
 std::string jsonOf(const ScriptControl::Order& order) {
   using Kind = ScriptControl::Order::Kind;
   switch (order.kind) {
@@ -203,12 +207,12 @@ std::string jsonOf(const ScriptControl::Order& order) {
       for (const CallSiteId each : order.tries.callSites) {
         sites += (sites.empty() ? "" : ", ") + std::to_string(each);
       }
-      return R"(["try_waits", [[)" + sites + "], " + (order.tries.leavesOut ? "true" : "false") +
-             "]]";
+      const bool hasKnob = !order.tries.knob.empty();
+      return R"(["try", [[)" + sites + "], " + std::to_string(static_cast<int>(order.tries.part)) +
+             ", " + (hasKnob ? knobJson(order.knob, order.tries.value) : "null") + "]]";
     }
     case Kind::kKnob:
-      return R"(["set_knob", [)" + std::to_string(order.knob) + ", " + jsonNumber(order.value) +
-             "]]";
+      return R"(["set_knob", )" + knobJson(order.knob, order.value) + ']';
     case Kind::kStop:
       break;
   }
@@ -416,16 +420,17 @@ void hw_empty_cache() {
   });
 }
 
-void hw_try_waits(const std::uint32_t* call_sites, std::uint64_t count, bool leaves_out) {
+void hw_try_block(const std::uint32_t* call_sites, std::uint64_t count, int part) {
   if (!isTrainingThread()) return;
-  if (count == 0) endTry();
+  const auto which = static_cast<TryBlock::Part>(part);
+  if (which == TryBlock::Part::kOver) endTry();
   withProbe(recording(), [=](ScriptProbe& probe) {
     if (probe.isOnMps()) probe::waitForDevice();
     if (count > 0) {
-      probe::tryWaits(probe.recorder(), {call_sites, call_sites + count}, leaves_out,
-                      &mayLeaveOutHere);
+      probe::tryWaits(probe.recorder(), {call_sites, call_sites + count},
+                      which == TryBlock::Part::kChanged, &mayLeaveOutHere);
     }
-    probe.noteTry(count == 0 ? kTriedEnough : leaves_out ? kTriesWithout : kTriesWith);
+    probe.noteTry(noteOfBlock(which, count == 0));
   });
 }
 

@@ -78,12 +78,11 @@ HIGHWATER_EXPORT void hw_set_level(const char* level);
 /// Empties the cache of the device's allocator, if it is MPS. The wait is not recorded as the
 /// script's.
 HIGHWATER_EXPORT void hw_empty_cache();
-/// Carries out a TryWaits, between two steps. The thread that trains only.
-HIGHWATER_EXPORT void hw_try_waits(const std::uint32_t* call_sites, std::uint64_t count,
-                                   bool leaves_out);
+/// Carries out a TryBlock but for its knob, between two steps. The thread that trains only.
+HIGHWATER_EXPORT void hw_try_block(const std::uint32_t* call_sites, std::uint64_t count, int part);
 /// The orders since the last call as a JSON list of [name, value]; null where there are none. The
-/// value of "set_knob" is [number of the knob, its new value], that of "try_waits" [call sites,
-/// whether the waits are left out].
+/// value of "set_knob" is [number of the knob, its new value], that of "try" [call sites,
+/// part, for a knob the same pair, else null].
 /// Valid until the next call.
 HIGHWATER_EXPORT const char* hw_poll_commands();
 }

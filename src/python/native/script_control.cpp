@@ -25,7 +25,7 @@ CommandResult ScriptControl::obey(const Command& command) {
     result.message = "a script has only the knobs that it offers";
   } else if (const auto* level = std::get_if<SetProbeLevel>(&command.action)) {
     result.message = carryOut(*level);
-  } else if (const auto* tries = std::get_if<TryWaits>(&command.action)) {
+  } else if (const auto* tries = std::get_if<TryBlock>(&command.action)) {
     result.message = carryOut(*tries);
   } else if (std::holds_alternative<PauseTraining>(command.action)) {
     order(Order::Kind::kPause);
@@ -41,12 +41,19 @@ CommandResult ScriptControl::obey(const Command& command) {
 }
 
 std::string ScriptControl::carryOut(const SetScriptKnob& change) {
+  Order order{.kind = Order::Kind::kKnob, .value = change.value};
+  std::string problem = findKnob(change.name, change.value, order.knob);
+  if (problem.empty()) orders_.push_back(std::move(order));
+  return problem;
+}
+
+std::string ScriptControl::findKnob(const std::string& name, std::optional<double> value,
+                                    std::size_t& place) const {
   const auto found = std::find_if(knobs_.begin(), knobs_.end(),
-                                  [&](const ScriptKnob& each) { return each.name == change.name; });
+                                  [&](const ScriptKnob& each) { return each.name == name; });
   if (found == knobs_.end()) return "the script has no such knob";
-  if (!isValueOf(*found, change.value)) return "the script allows " + allowedText(*found);
-  const auto index = static_cast<std::size_t>(found - knobs_.begin());
-  orders_.push_back({.kind = Order::Kind::kKnob, .knob = index, .value = change.value});
+  if (value && !isValueOf(*found, *value)) return "the script allows " + allowedText(*found);
+  place = static_cast<std::size_t>(found - knobs_.begin());
   return {};
 }
 
@@ -64,12 +71,29 @@ std::string ScriptControl::carryOut(const SetProbeLevel& change) {
   return {};
 }
 
-std::string ScriptControl::carryOut(const TryWaits& tries) {
+std::string ScriptControl::carryOut(TryBlock tries) {
   if (tries.callSites.size() > kMostTriedSites) {
     return "at most " + std::to_string(kMostTriedSites) + " places can be tried at once";
   }
-  tries_ = !tries.callSites.empty();
-  orders_.push_back({.kind = Order::Kind::kTry, .tries = tries});
+  Order order{.kind = Order::Kind::kTry, .tries = std::move(tries)};
+  if (!order.tries.knob.empty()) {
+    // A script's own value may be none that it allows.
+    const bool isChanged = order.tries.part == TryBlock::Part::kChanged;
+    std::string problem = findKnob(
+        order.tries.knob, isChanged ? std::optional(order.tries.value) : std::nullopt, order.knob);
+    if (!problem.empty()) return problem;
+  }
+  const TryBlock::Part part = order.tries.part;
+  if (part == TryBlock::Part::kOver) {
+    endOfTry_.reset();
+  } else if (part == TryBlock::Part::kAsItWas) {
+    endOfTry_ = order;
+    endOfTry_->tries.part = TryBlock::Part::kOver;
+    endOfTry_->tries.callSites.clear();
+  } else if (!endOfTry_ || part != TryBlock::Part::kChanged) {
+    return "a try begins with steps as they are";
+  }
+  orders_.push_back(std::move(order));
   return {};
 }
 
@@ -84,10 +108,11 @@ void ScriptControl::hostGone(std::string why) {
   if (gone_.exchange(true)) return;
   // What it was asked to stop, or to set again as it was, it still does.
   std::erase_if(orders_, [](const Order& each) {
-    return each.kind != Order::Kind::kKnob && each.kind != Order::Kind::kStop;
+    const bool endsTry = each.kind == Order::Kind::kTry && each.tries.part == TryBlock::Part::kOver;
+    return each.kind != Order::Kind::kKnob && each.kind != Order::Kind::kStop && !endsTry;
   });
   order(Order::Kind::kResume);
-  if (std::exchange(tries_, false)) order(Order::Kind::kTry);
+  if (endOfTry_) orders_.push_back(*std::exchange(endOfTry_, std::nullopt));
   if (!why.empty()) orders_.push_back({.kind = Order::Kind::kTell, .text = std::move(why)});
   changed_.notify_all();
 }

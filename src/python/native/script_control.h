@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,10 +49,10 @@ class ScriptControl final : public process::CommandTarget {
     };
     Kind kind = Kind::kStop;
     events::ProbeLevel level = events::ProbeLevel::None;  ///< of kLevel
-    std::size_t knob = 0;                                 ///< of kKnob: which one
+    std::size_t knob = 0;                                 ///< of kKnob and kTry: which one
     double value = 0;                                     ///< of kKnob: what to set it to
     std::string text{};                                   ///< of kTell: print it for the user
-    TryWaits tries{};                                     ///< of kTry
+    TryBlock tries{};                                     ///< of kTry
   };
   /// Returns the orders since the last call, oldest first.
   [[nodiscard]] std::vector<Order> take();
@@ -63,14 +64,17 @@ class ScriptControl final : public process::CommandTarget {
   }
   [[nodiscard]] std::string carryOut(const SetScriptKnob& change);
   [[nodiscard]] std::string carryOut(const SetProbeLevel& change);
-  [[nodiscard]] std::string carryOut(const TryWaits& tries);
+  [[nodiscard]] std::string carryOut(TryBlock tries);
+  /// Finds the place of a knob that can have the value, or says why there is none.
+  [[nodiscard]] std::string findKnob(const std::string& name, std::optional<double> value,
+                                     std::size_t& place) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
   bool welcomed_ = false;
   std::atomic<bool> gone_{false};
   std::uint32_t step_ = 0;
-  bool tries_ = false;  ///< waits may be left out
+  std::optional<Order> endOfTry_;  ///< what ends the try that is going on
   events::ProbeLevel level_ = events::ProbeLevel::Monitor;
   std::uint32_t levelBackAt_ = 0;  ///< the step from which level_ applies again; 0: it applies
   std::vector<ScriptKnob> knobs_;

@@ -96,7 +96,7 @@ class ScriptProbe {
   void beginPhase(std::string_view key);
   void endPhase();
   void mark(std::string_view text);
-  /// A marker of a try: see TryWaits.
+  /// A marker of a try: see TryBlock.
   void noteTry(std::string_view text);
 
   /// Offers a knob to the host. Returns why it cannot be shown; empty on success.

@@ -41,7 +41,7 @@ struct Function {
   const char* shown;  ///< what the user called
   SyncKind kind;
   bool onlySimulated = false;  ///< a Mac's does not wait
-  bool givesNone = false;      ///< it returns None, and may be left out: not what frees memory
+  bool givesNone = false;      ///< it returns None, and may be left out
 };
 
 /// An event's wait() and a stream's wait_event() only queue a command, and the counters and the
@@ -49,12 +49,13 @@ struct Function {
 /// draws numbers in its queue.
 constexpr Function kFunctions[] = {
     {"_C", "_mps_deviceSynchronize", "torch.mps.synchronize", SyncKind::Synchronize, false, true},
-    {"_C", "_mps_emptyCache", "torch.mps.empty_cache", SyncKind::Synchronize},
+    {"_C", "_mps_emptyCache", "torch.mps.empty_cache", SyncKind::Synchronize, false, true},
     {"_C", "_mps_synchronizeEvent", "torch.mps.Event.synchronize", SyncKind::EventWait},
     {"_C", "_mps_elapsedTimeOfEvents", "torch.mps.Event.elapsed_time", SyncKind::EventWait},
     {"_C", "_accelerator_synchronizeDevice", "torch.accelerator.synchronize", SyncKind::Synchronize,
      false, true},
-    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize},
+    {"_C", "_accelerator_emptyCache", "torch.accelerator.empty_cache", SyncKind::Synchronize, false,
+     true},
     {"Event", "synchronize", "torch.Event.synchronize", SyncKind::EventWait},
     {"Event", "elapsed_time", "torch.Event.elapsed_time", SyncKind::EventWait},
     {"Stream", "synchronize", "torch.Stream.synchronize", SyncKind::Synchronize},

@@ -239,6 +239,11 @@ void TrainingLoop::boundary(const process::NextAction& action) {
     case process::NextAction::Kind::kEmptyCache:
       emptyCache(action.step);
       break;
+    case process::NextAction::Kind::kTry:
+      if (device_.is_mps()) probe::waitForDevice();
+      recorder_.mark(events::MarkerKind::Note, stepsDone_, 0, 0,
+                     noteOfBlock(action.part, /*isOfKnob=*/true));
+      break;
     default:
       break;
   }
