@@ -76,6 +76,7 @@ std::vector<TriedSetting> triedIn(const analysis::LiveStore& store) {
     // The first step after a change shares the device with the last one before it.
     if (setting.batch == 0 || setting != settingOf(steps.records[row - 1])) continue;
     if (!std::isfinite(steps.tokensPerS[row])) continue;
+    if (store.isTried(steps.records[row].step())) continue;
     const std::int64_t ns = steps.records[row].begin_ns();
     const bool withOps = std::any_of(ops.begin(), ops.end(), [ns](const analysis::TimeRange& each) {
       return ns >= each.beginNs && ns < each.endNs;

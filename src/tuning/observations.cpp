@@ -165,6 +165,8 @@ bool isAfterShorterBatch(const std::vector<StepRecord>& records, std::size_t row
          settingOf(records[row - 2]) == settingOf(records[row]);
 }
 
+/// Steps with an emptied cache that say what a setting takes: later ones may take more.
+constexpr std::size_t kStepsAlone = 4;
 /// The share of a step's driver peak, 0 to 1, from which on what others have left counts: less is
 /// within what the peak of a setting differs by from run to run.
 constexpr double kLeastShareOfOthers = 0.05;
@@ -194,7 +196,7 @@ std::uint32_t epochSamplesOf(const analysis::LiveStore& store) {
   const auto& records = store.steps().records;
   const ScriptKnob* knob = nullptr;
   for (const ScriptKnob& each : store.scriptKnobs()) {
-    if (each.name == "dataloader_batch_size") knob = &each;
+    if (each.name == kLoaderBatchKnob) knob = &each;
   }
   if (!store.run() || !knob || records.empty()) return 0;
   constexpr std::ptrdiff_t kLooksAt = 64;
@@ -214,9 +216,17 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   struct Group {
     Observation seen;
     std::vector<std::size_t> rows;
+    /// Driver memory of the steps since the cache was emptied, before another setting was trained:
+    /// the peak, how many, and whether a shorter batch was among them.
+    std::uint64_t alonePeak = 0;
+    std::size_t aloneSteps = 0;
+    bool aloneShorter = false;
   };
   std::map<std::pair<std::uint32_t, std::uint32_t>, Group> settled, unsettled;
   std::uint64_t largestTokens = 0, largestScores = 0;  // since the cache was emptied
+  std::uint64_t triedPeak = 0, largestDriver = 0;  // of a try that took more, and of other steps
+  std::optional<Setting> trained;                  // settled, since then: the first
+  bool isMixed = true;                             // another one too, or it was never emptied
   std::size_t nextEmptied = 0;
   CacheOfOthers others(store);
   for (std::size_t row = 0; row < records.size(); ++row) {
@@ -225,25 +235,45 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
                                 kLeastShareOfOthers * static_cast<double>(step.peak_driver_bytes());
     if (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) {
       while (nextEmptied < emptied.size() && emptied[nextEmptied] <= step.begin_ns()) ++nextEmptied;
-      largestTokens = largestScores = 0;
+      largestTokens = largestScores = triedPeak = largestDriver = 0;
+      trained.reset();
+      isMixed = false;
     }
+    if (store.isTried(step.step())) {  // another training, whatever its setting
+      isMixed = true;
+      if (step.peak_driver_bytes() > largestDriver) {
+        triedPeak = std::max(triedPeak, step.peak_driver_bytes());
+      }
+      continue;
+    }
+    largestDriver = std::max(largestDriver, step.peak_driver_bytes());
     const Setting setting = settingOf(step);
     if (setting.batch == 0 || step.peak_current_bytes() == 0) continue;
     auto& group = hasSettled(records, row) ? settled : unsettled;
-    auto& [seen, rows] = group[{setting.batch, setting.length}];
-    rows.push_back(row);
+    Group& of = group[{setting.batch, setting.length}];
+    Observation& seen = of.seen;
+    of.rows.push_back(row);
+    if (hasSettled(records, row)) {
+      if (!trained) trained = setting;
+      isMixed = isMixed || *trained != setting;
+    }
+    if (!isMixed && !includesOthers) {
+      ++of.aloneSteps;
+      of.alonePeak = std::max(of.alonePeak, step.peak_driver_bytes());
+      of.aloneShorter = of.aloneShorter || isAfterShorterBatch(records, row);
+    }
     // As many tokens in longer rows have larger attention scores.
     const std::uint64_t scores = product(setting.tokens(), setting.length);
-    const bool includesEarlier =
-        includesOthers || largestTokens > setting.tokens() || largestScores > scores;
+    const bool includesEarlier = includesOthers || triedPeak >= step.peak_driver_bytes() ||
+                                 largestTokens > setting.tokens() || largestScores > scores;
     largestTokens = std::max(largestTokens, setting.tokens());
     largestScores = std::max(largestScores, scores);
     seen.exact = step.peak_current_exact() != 0 && (seen.steps == 0 || seen.exact);
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
     seen.setting = setting;
-    seen.sawShorterBatch = seen.sawShorterBatch || isAfterShorterBatch(records, row);
     seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
+    seen.sawShorterBatch = seen.sawShorterBatch || isAfterShorterBatch(records, row);
     if (seen.driverIncludesEarlier && !includesEarlier) {
       seen.driverIncludesEarlier = false;
       seen.peakDriver = step.peak_driver_bytes();
@@ -262,6 +292,12 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   const std::vector<analysis::TimeRange> breaks = breaksOf(store);
   std::vector<Observation> all;
   for (auto& [key, each] : settled) {
+    // Even a smaller setting leaves blocks that this one does not fit into: what it took alone is
+    // what a run of it takes.
+    if (each.aloneSteps >= kStepsAlone && each.alonePeak < each.seen.peakDriver) {
+      each.seen.peakDriver = each.alonePeak;
+      each.seen.sawShorterBatch = each.aloneShorter;
+    }
     each.seen.stepMs = stepMsWithout(breaks, store, each.rows);
     all.push_back(each.seen);
   }

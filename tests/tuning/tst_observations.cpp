@@ -147,6 +147,23 @@ class TestObservations : public QObject {
     QCOMPARE(seen[0].peakDriver, 90u);
   }
 
+  /// A smaller setting leaves blocks too: what a setting takes alone is what a run of it takes.
+  void prefersWhatASettingTakesAlone() {
+    Run run;
+    run.step(8, 64, 40, 90).step(8, 64, 40, 90).step(32, 64, 100, 390).step(32, 64, 100, 390);
+    auto seen = run.observations();
+    QCOMPARE(seen[1].peakDriver, 390u);
+    run.emptyCache().step(32, 64, 100, 300).step(32, 64, 100, 300);
+    QCOMPARE(run.observations()[1].peakDriver, 390u);  // too few steps to tell
+    seen = run.step(32, 64, 100, 310).step(32, 64, 100, 300).observations();
+    QCOMPARE(seen[1].peakDriver, 310u);
+    QVERIFY(!seen[1].driverIncludesEarlier);
+    QCOMPARE(seen[0].peakDriver, 90u);
+    // What comes after another setting says less again.
+    seen = run.step(8, 64, 40, 300).step(8, 64, 40, 300).step(32, 64, 100, 400).observations();
+    QCOMPARE(seen[1].peakDriver, 310u);
+  }
+
   /// As many tokens in longer rows take more.
   void remembersTheCacheOfLongerSettings() {
     Run run;
