@@ -1,4 +1,4 @@
-"""A classifier that reads from the device in each step, in one of five ways; with --fixed not at all.
+"""A classifier that reads from the device in each step, in one of seven ways; with --fixed not at all, or rarely.
 
 Prints the milliseconds of a step by its own clock, without the first steps: the median of blocks of 20, each between two
 points at which the device has nothing to do.
@@ -7,12 +7,13 @@ import argparse
 import statistics
 import time
 
+import highwater
 import torch
 from common import device
 from torch import nn
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--kind", choices=["item", "metric", "copy", "condition", "synchronize"], required=True)
+parser.add_argument("--kind", choices=["item", "metric", "copy", "condition", "synchronize", "empty", "knob"], required=True)
 parser.add_argument("--width", type=int, default=1024)
 parser.add_argument("--host-ms", type=float, default=4, help="time that the host computes in each step")
 parser.add_argument("--steps", type=int, default=700)
@@ -39,7 +40,11 @@ for step in range(args.steps):
     loss.backward()
     optimizer.step()
     optimizer.zero_grad()
-    if not args.fixed:
+    if args.kind == "knob":
+        every = highwater.knob("every", 20 if args.fixed else 1, min=1, max=100)
+        if step % every == 0:
+            right += (model(rows.repeat(2, 1)).argmax(1)[:128] == labels).sum().item()
+    elif not args.fixed:
         if args.kind == "item":
             losses.append(loss.item())
         elif args.kind == "metric":
@@ -49,6 +54,8 @@ for step in range(args.steps):
         elif args.kind == "condition":
             if loss > 1e9:
                 skipped += 1
+        elif args.kind == "empty":
+            torch.mps.empty_cache()
         else:
             torch.mps.synchronize()
     until = time.perf_counter() + args.host_ms / 1000
