@@ -87,6 +87,21 @@ class TestRunChanges : public QObject {
     QCOMPARE(changesOf(run, 1).size(), std::size_t{1});
   }
 
+  /// A try turns a knob to and fro, and has a result of its own.
+  void noneOfATry() {
+    LiveStore store;
+    const JudgedRun run = fixedLoader();
+    run.fill(store);
+    const auto note = [&store](std::uint32_t step, std::string_view text) {
+      store.apply(Note{JudgedRun::beginMs(step) * kMs, step, std::string(text), 0});
+    };
+    QCOMPARE(runChanges(store, 3).size(), std::size_t{1});
+    note(14, kTriesOld);
+    note(20, kTriesNew);
+    note(26, kTriedEnough);
+    QVERIFY(runChanges(store, 3).empty());
+  }
+
   void recordingOpsDividesStepsOnly() {
     JudgedRun run;
     mark(run, 15, events::MarkerKind::ProbeLevel, 1, 2);

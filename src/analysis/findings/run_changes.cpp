@@ -96,6 +96,12 @@ std::vector<Candidate> candidatesOf(const LiveStore& store) {
     const auto [afterFirst, afterLast] = counted(parts[i], false);
     if (beforeLast - beforeFirst < kLeastComparedSteps) continue;
     if (afterLast - afterFirst < kLeastComparedSteps) continue;
+    // The result of a try says what its many changes have in common.
+    const auto& records = store.steps().records;
+    if (store.isTried(records[beforeLast - 1].step()) ||
+        store.isTried(records[afterFirst].step())) {
+      continue;
+    }
     found.push_back({parts[i].text, parts[i].first, beforeFirst, beforeLast, afterFirst, afterLast,
                      rangeOf(store, beforeFirst, beforeLast),
                      rangeOf(store, afterFirst, afterLast)});
