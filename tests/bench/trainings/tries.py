@@ -154,7 +154,7 @@ def main():
             gain, lower, upper = program.truth()
             text = program.tried()
             number = re.match(r"(a loss of )?([\d.]+) (ms|s) a step", text)
-            if not number and not text.startswith("nothing"):
+            if not number and not text.startswith(("nothing", "too noisy")):
                 raise RuntimeError(text)
             unit = 1000 if number and number.group(3) == "s" else 1
             measured = unit * float(number.group(2)) * (-1 if number.group(1) else 1) if number else 0.0
