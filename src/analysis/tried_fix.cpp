@@ -287,9 +287,16 @@ std::string triedText(const TriedFix& fix) {
          (fix.perBatch ? ", for as many batches" : "");
 }
 
+bool mayHideGain(const TriedFix& fix) {
+  constexpr double kLeastShare = 0.1, kLeastMs = 0.5;
+  return fix.gain.low <= 0 && fix.gain.high > std::max(kLeastShare * fix.withMs, kLeastMs);
+}
+
 std::string changedText(const TriedFix& fix) {
   return (fix.change.knob.empty() ? "without the waits at " : "with ") + fix.change.text() + ": " +
-         measuredGainText(fix.gain);
+         (mayHideGain(fix) ? "too noisy to tell (" + formatMs(fix.gain.low) + " to " +
+                                 formatMs(fix.gain.high) + " a step)"
+                           : measuredGainText(fix.gain));
 }
 
 std::string resultText(const TriedFix& fix) {

@@ -71,6 +71,8 @@ struct TriedFix {
 [[nodiscard]] std::string measuredGainText(const Gain& gain);
 /// How it was measured: "tried in steps 41 to 161: 20.1 ms a step with these waits, 14.0 without".
 [[nodiscard]] std::string triedText(const TriedFix& fix);
+/// Whether steps varied so much by chance that a gain worth having may be hidden.
+[[nodiscard]] bool mayHideGain(const TriedFix& fix);
 /// What a try has measured: "with accumulation = 4: 6.1 ms a step, measured (5.2 to 7.0)".
 [[nodiscard]] std::string changedText(const TriedFix& fix);
 /// The same and how: changedText() and triedText().

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "analysis/tried_fix.h"
 #include "cli/terminal.h"
@@ -14,7 +15,7 @@ constexpr std::size_t kStepsBetweenLooks = 60;
 
 std::string tooShortText() {
   return "a try begins after " + std::to_string(kStepsBetweenLooks) +
-         " steps, and takes at least 120 more";
+         " steps, and takes at least 120 more and 5 s";
 }
 
 }  // namespace
@@ -47,16 +48,21 @@ void FixTrials::look() {
 
 /// Whether one is tried now.
 bool FixTrials::tryFinding() {
-  const analysis::Findings findings = analysis::findProblems(run_->store());
-  for (const analysis::Finding& each : findings.found) {
+  std::vector<analysis::Finding> found = analysis::findProblems(run_->store()).found;
+  for (const std::string& line : options_.lines) {
+    if (auto waits = analysis::waitsAt(run_->store(), line)) found.push_back(std::move(*waits));
+  }
+  for (const analysis::Finding& each : found) {
     if (!isWanted(each)) continue;
     done_.insert(each.line);
     if (auto started = run_->startTry(each); !started) {
       printError(each.line + " is not tried: " + started.error().message);
       continue;
     }
-    printError("trying " + each.line +
-               " without its waits, in turns; values that are read there are old ones meanwhile");
+    printError("trying " + each.line + " without its waits, in turns" +
+               (analysis::readsWhereTried(run_->store(), each)
+                    ? "; values that are read there are old ones meanwhile"
+                    : ""));
     return true;
   }
   return false;
@@ -64,7 +70,14 @@ bool FixTrials::tryFinding() {
 
 void FixTrials::tryNextKnob() {
   while (knobsDone_ < options_.knobs.size()) {
-    const auto& [knob, value] = options_.knobs[knobsDone_++];
+    auto [knob, value] = options_.knobs[knobsDone_++];
+    // A name may have a "=" too.
+    const std::string whole = knob + '=' + value;
+    for (const ScriptKnob& each : run_->store().scriptKnobs()) {
+      if (each.name.size() <= knob.size() || !whole.starts_with(each.name + '=')) continue;
+      knob = each.name;
+      value = whole.substr(knob.size() + 1);
+    }
     if (auto started = run_->startTry(knob, value); !started) {
       printError(knob + '=' + value + " is not tried: " + started.error().message);
       continue;
@@ -81,7 +94,8 @@ void FixTrials::onTryChanged() {
   // The next one begins with steps as they are.
   lookedAt_ = run_->store().steps().records.size();
   if (const auto& fix = tried->result()) {
-    printError(analysis::resultText(*fix));
+    const std::string& cut = tried->problem();
+    printError(analysis::resultText(*fix) + (cut.empty() ? "" : "; " + cut));
   } else {
     printError(tried->change().text() + " was not tried: " + tried->problem());
   }
@@ -90,7 +104,7 @@ void FixTrials::onTryChanged() {
 void FixTrials::conclude() {
   for (const std::string& line : options_.lines) {
     if (done_.contains(line)) continue;
-    printError(lookedAt_ > 0 ? "no finding about waits was at " + line
+    printError(lookedAt_ > 0 ? "no wait was seen at " + line
                              : line + " was not tried: " + tooShortText());
   }
   for (; knobsDone_ < options_.knobs.size(); ++knobsDone_) {

@@ -260,7 +260,7 @@ class CommandLine {
     run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
     addTry(*run_,
            "Measure what a change gains, steps with it and without in turns. LINE, as in "
-           "train.py:41: without the waits of the finding there; values that the program reads "
+           "train.py:41: without the waits there; values that the program reads "
            "there are old ones meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be "
            "repeated; without a window",
            "LINE or KNOB=VALUE")

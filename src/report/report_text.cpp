@@ -49,7 +49,7 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
       std::to_string(s.steps) +
       (iterates ? " iterations (calls of the model; nothing trained)" : "") + ", " +
       (s.meanTells() ? "mean " + formatMs(s.stepMsMean) + " (" + p50 + ")" : p50) + ", p95 " +
-      formatMs(s.stepMsP95);
+      formatMs(s.stepMsP95) + (store.tried().empty() ? "" : " (steps of tries left out)");
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +

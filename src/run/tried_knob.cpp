@@ -62,7 +62,10 @@ Result<TriedKnob> ofScript(const analysis::LiveStore& store, const std::string& 
   }
   if (!canBeTried(*found)) return failure(name + " does not change how long a step takes");
   const auto value = valueOf(*found, text);
-  if (!value) return refusedValue(name, text, allowedText(*found));
+  if (!value) {
+    const bool isChoice = found->kind == ScriptKnob::Kind::kChoice;
+    return refusedValue("the value", text, (isChoice ? "one of " : "") + allowedText(*found));
+  }
   return TriedKnob{found->value, *value, valueText(*found, *value)};
 }
 

@@ -15,7 +15,13 @@ constexpr std::size_t kBlocksOfRound = 4, kFirstBlocksOfKnob = 2;
 }  // namespace
 
 std::size_t TryRun::blocks() const {
-  return (change_.knob.empty() ? 0 : kFirstBlocksOfKnob) + options_.rounds * kBlocksOfRound;
+  return (change_.knob.empty() ? 0 : kFirstBlocksOfKnob) + rounds_ * kBlocksOfRound;
+}
+
+/// Whether the blocks so far leave open if there is a gain worth having.
+bool TryRun::mayHideGain() const {
+  const auto fix = analysis::triedFixOf(change_, analysis::lastTriedBlocksOf(*store_));
+  return fix && analysis::mayHideGain(*fix);
 }
 
 /// A B B A: what changes slowly, as the machine's temperature, cancels.
@@ -30,7 +36,11 @@ bool TryRun::isChanged(std::size_t block) const {
 
 TryRun::TryRun(Session* session, const analysis::LiveStore* store, TryRunOptions options,
                QObject* parent)
-    : QObject(parent), session_(session), store_(store), options_(options) {
+    : QObject(parent),
+      session_(session),
+      store_(store),
+      options_(options),
+      rounds_(options.rounds) {
   connect(session_, &Session::received, this, &TryRun::onReceived);
   connect(session_, &Session::commandAnswered, this, &TryRun::onAnswer);
   connect(session_, &Session::ended, this, &TryRun::onEnded);
@@ -83,8 +93,17 @@ double TryRun::progress() const {
   return std::min(1.0, static_cast<double>(done) / all);
 }
 
+/// Whether the knob of a script has the value that is tried.
+bool TryRun::tookKnob() const {
+  const auto& knobs = store_->scriptKnobs();
+  return std::none_of(knobs.begin(), knobs.end(), [this](const ScriptKnob& each) {
+    return each.name == change_.knob && each.value != knob_.value;
+  });
+}
+
 /// Asks for the block of that number, or for the end of the try.
 void TryRun::request(std::size_t number) {
+  if (number == blocks() && rounds_ < 2 * options_.rounds && mayHideGain()) ++rounds_;
   asked_ = number + 1;
   const bool isOver = number == blocks();
   session_->request(block(isOver              ? TryBlock::Part::kOver
@@ -122,7 +141,12 @@ void TryRun::onReceived() {
     current_ = marker;
     emit changed();
   }
-  if (current_ && begun_ == asked_ && isBlockLongEnough(*current_)) request(begun_);
+  if (!current_ || begun_ != asked_ || !isBlockLongEnough(*current_)) return;
+  if (begun_ <= blocks() && isChanged(begun_ - 1) && !tookKnob()) {
+    return finish("the script has not taken the value within a block: it has to call " +
+                  ("highwater.knob(\"" + change_.knob + "\", ...)") + " in each step");
+  }
+  request(begun_);
 }
 
 void TryRun::onAnswer(const CommandAnswer& answer) {
@@ -131,7 +155,9 @@ void TryRun::onAnswer(const CommandAnswer& answer) {
 }
 
 void TryRun::onEnded() {
-  if (isRunning()) finish("the run ended before the try did");
+  if (isRunning()) {
+    finish("the run ended before the try did, which takes at least 120 steps and 5 s");
+  }
 }
 
 void TryRun::finish(std::string problem) {
@@ -141,6 +167,7 @@ void TryRun::finish(std::string problem) {
   if (isLive && !problem.empty()) session_->request(block(TryBlock::Part::kOver));
   // One that was cut short has what its blocks tell, as the recording will say.
   result_ = analysis::triedFixOf(change_, analysis::lastTriedBlocksOf(*store_));
+  problem_ = problem;
   if (!result_) {
     const char* const usual =
         change_.knob.empty() ? "too few steps were measured, or the script waited though it was "

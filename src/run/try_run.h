@@ -20,7 +20,8 @@ namespace highwater::run {
 /// How long a try is.
 struct TryRunOptions {
   /// Of four blocks, A B B A: as it is, changed, changed, as it is. A knob has two blocks before
-  /// them, A B, which are not compared.
+  /// them, A B, which are not compared. Up to twice as many where steps vary so much by chance that
+  /// a gain may be hidden.
   std::size_t rounds = 3;
   /// Each block has so many steps at least, and takes so long.
   std::uint32_t leastSteps = 10;
@@ -55,7 +56,7 @@ class TryRun final : public QObject {
   [[nodiscard]] double progress() const;
   /// What was measured; std::nullopt while it runs, and where too few blocks were.
   [[nodiscard]] const std::optional<analysis::TriedFix>& result() const { return result_; }
-  /// Why there is no result; empty if there is, and while it runs.
+  /// Why there is no result, or one of a part of the blocks only; empty while it runs.
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  signals:
@@ -71,6 +72,8 @@ class TryRun final : public QObject {
   void request(std::size_t block);
   [[nodiscard]] TryBlock block(TryBlock::Part part) const;
   [[nodiscard]] std::size_t blocks() const;
+  [[nodiscard]] bool mayHideGain() const;
+  [[nodiscard]] bool tookKnob() const;
   [[nodiscard]] bool isChanged(std::size_t block) const;
   void onReceived();
   void onAnswer(const CommandAnswer& answer);
@@ -87,8 +90,9 @@ class TryRun final : public QObject {
   std::vector<CallSiteId> callSites_;
   TriedKnob knob_;
   std::size_t markersRead_ = 0;
-  std::size_t begun_ = 0;  ///< blocks that the script has begun
-  std::size_t asked_ = 0;  ///< blocks that it was asked for; one more: to end the try
+  std::size_t rounds_ = 0;  ///< as many as there will be
+  std::size_t begun_ = 0;   ///< blocks that the script has begun
+  std::size_t asked_ = 0;   ///< blocks that it was asked for; one more: to end the try
   std::optional<events::Marker> current_;  ///< that began the current block
   std::optional<analysis::TriedFix> result_;
 };

@@ -53,7 +53,8 @@ void MainWindow::connectTuning() {
 }
 
 void MainWindow::tryFix(const analysis::Finding& finding) {
-  QDialog* dialog = askToTryFix(this, text(finding.line), [this, finding] {
+  const bool reads = analysis::readsWhereTried(run_.store(), finding);
+  QDialog* dialog = askToTryFix(this, text(finding.line), reads, [this, finding] {
     if (auto started = run_.startTry(finding); !started) {
       notices_->showProblem(tr("Not tried: %1").arg(text(started.error().message)));
     }
@@ -89,7 +90,9 @@ void MainWindow::showTry() {
                          60'000);
   } else if (tried->result()) {
     status_->showMessage({}, 1);
-    notices_->showNote(text("Tried " + analysis::resultText(*tried->result())));
+    const std::string& cut = tried->problem();
+    notices_->showNote(
+        text("Tried " + analysis::resultText(*tried->result()) + (cut.empty() ? "" : "; " + cut)));
   } else {
     notices_->showProblem(
         tr("%1 was not tried: %2").arg(text(tried->change().text()), text(tried->problem())));

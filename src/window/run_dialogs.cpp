@@ -160,7 +160,8 @@ QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<
       std::move(chosen));
 }
 
-QDialog* askToTryFix(QWidget* parent, const QString& line, std::function<void()> chosen) {
+QDialog* askToTryFix(QWidget* parent, const QString& line, bool reads,
+                     std::function<void()> chosen) {
   return askBefore(
       parent,
       {.dialog = "tryFixDialog",
@@ -168,9 +169,12 @@ QDialog* askToTryFix(QWidget* parent, const QString& line, std::function<void()>
        .title = tr("Try it"),
        .question = tr("Train without the waits at %1 for some steps?").arg(line),
        .details =
-           tr("In turns, for ten steps or more each, the line gets the value that it read last "
-              "instead of waiting for a new one; then everything is as before. What it prints lags "
-              "meanwhile. Do not try it where the value decides how the training goes on."),
+           reads ? tr("In turns, for ten steps or more each, the line gets the value that it read "
+                      "last instead of waiting for a new one; then everything is as before. What "
+                      "it prints lags meanwhile. Do not try it where the value decides how the "
+                      "training goes on.")
+                 : tr("In turns, for ten steps or more each, the line does not wait; then "
+                      "everything is as before."),
        .action = tr("Try it"),
        .isDestructive = false},
       std::move(chosen));

@@ -32,9 +32,10 @@ QDialog* askToLeaveScript(QWidget* parent, const QString& program,
 /// or not at all. The dialog deletes itself.
 QDialog* askToKillScript(QWidget* parent, const QString& program, std::function<void()> chosen);
 
-/// Asks whether to try the training without the waits at a line. Does not block: `chosen` is called
-/// later, or not at all. The dialog deletes itself.
-QDialog* askToTryFix(QWidget* parent, const QString& line, std::function<void()> chosen);
+/// Asks whether to try the training without the waits at a line, which may read values there. Does
+/// not block: `chosen` is called later, or not at all. The dialog deletes itself.
+QDialog* askToTryFix(QWidget* parent, const QString& line, bool reads,
+                     std::function<void()> chosen);
 
 /// Asks whether to sweep the batch size of `program`: of the one that `runs`, or of another run of
 /// it that the sweep ends. Does not block: `chosen` is called later, or not at all. The dialog

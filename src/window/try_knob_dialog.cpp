@@ -5,6 +5,7 @@
 #include <QDialogButtonBox>
 #include <QFormLayout>
 #include <QLabel>
+#include <QLineEdit>
 #include <QPushButton>
 #include <QVBoxLayout>
 #include <utility>
@@ -28,6 +29,7 @@ void showValues(const run::KnobToTry& knob, QComboBox* values) {
   values->clear();
   values->setEditable(knob.others.empty());
   for (const std::string& each : knob.others) values->addItem(text(each));
+  if (values->lineEdit()) values->lineEdit()->setPlaceholderText(tr("another number"));
 }
 
 }  // namespace

@@ -55,8 +55,8 @@ class Tries(unittest.TestCase):
     def gain(self, done, line="train.py:13"):
         """The measured gain in ms a step, or 0 where nothing was seen."""
         self.assertEqual(done.returncode, 0, done.stderr)
-        found = re.search(f"without the waits at {re.escape(line)}: (?:(.*?) ms a step, measured|nothing that a try)",
-                          done.stderr)
+        found = re.search(f"without the waits at {re.escape(line)}: "
+                          "(?:(.*?) ms a step, measured|nothing that a try|too noisy to tell)", done.stderr)
         self.assertTrue(found, done.stderr)
         return float(found.group(1) or 0)
 
@@ -71,7 +71,7 @@ class Tries(unittest.TestCase):
         self.assertEqual(count, "700")
         self.assertLess(int(different), 670)
         # The finding tells what was measured.
-        self.assertRegex(tried.stderr, "fixing it saves (.* a step, measured|nothing that a try)")
+        self.assertRegex(tried.stderr, "fixing it saves .* a step")
         report = subprocess.run([PROGRAM, "report", self.recording], env=environment(COLUMNS="200"), text=True,
                                 capture_output=True, check=True).stdout
         self.assertIn("tried in steps", report)
@@ -110,7 +110,7 @@ class Tries(unittest.TestCase):
     def test_a_line_without_a_finding(self):
         done = self.run_script("values.append(loss.item())", "--try", "train.py:99", steps=100)
         self.assertEqual(done.returncode, 0)
-        self.assertIn("no finding about waits was at train.py:99", done.stderr)
+        self.assertIn("no wait was seen at train.py:99", done.stderr)
 
     def test_a_scaler_is_not_tried(self):
         done = self.run_script("scaler = loss.item()", "--try", "train.py:13", steps=100)
@@ -151,7 +151,7 @@ class Tries(unittest.TestCase):
                                "--seq", "16", "--loss-every", "1", "--try", "loss-every=20"],
                               env=environment(COLUMNS="200"), text=True, capture_output=True, timeout=LIMIT, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, "with loss-every = 20: (.* ms a step, measured|nothing that a try)")
+        self.assertRegex(done.stderr, "with loss-every = 20: (.* ms a step, measured|nothing that a try|too noisy to tell)")
 
     def test_a_knob_that_a_workload_has_not(self):
         for text, why in (("accumulate=0", "accumulate"), ("speed=1", "loss-every, accumulate, precision"),
@@ -197,8 +197,8 @@ class Tries(unittest.TestCase):
                 "step == 0 and highwater.knob('width', 1); values.append(every + step / 10000)")
         done = self.run_script(line, "--try", "every=9", "--try", "width=2", steps=3000)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, "with every = 9: (.* ms a step, measured|nothing that a try)")
-        self.assertIn("width = 2 was not tried: too few steps were measured, or the script did not take", done.stderr)
+        self.assertRegex(done.stderr, "with every = 9: (.* ms a step, measured|nothing that a try|too noisy to tell)")
+        self.assertIn("width = 2 was not tried: the script has not taken the value within a block", done.stderr)
         self.assertIn("last 3", done.stdout)
         self.assertIn("most 9", done.stdout)
 

@@ -184,6 +184,29 @@ static bool hasRoomForCache(const LiveStore& store) {
   return 2 * peak <= static_cast<double>(store.limits().recommendedBytes);
 }
 
+std::optional<Finding> waitsAt(const LiveStore& store, const std::string& line) {
+  std::set<CallSiteId> sites, others;
+  for (const events::SyncPoint& each : store.syncPoints()) {
+    if (!isUnplanned(each) || sites.contains(each.call_site())) continue;
+    if (!others.insert(each.call_site()).second) continue;
+    if (store.callSiteParts(each.call_site()).line == line) sites.insert(each.call_site());
+  }
+  if (sites.empty()) return std::nullopt;
+  Finding finding;
+  finding.line = line;
+  finding.callSites.assign(sites.begin(), sites.end());
+  return finding;
+}
+
+bool readsWhereTried(const LiveStore& store, const Finding& finding) {
+  const std::vector<CallSiteId> sites = triedSitesOf(store, finding);
+  return std::any_of(store.syncPoints().begin(), store.syncPoints().end(),
+                     [&](const events::SyncPoint& each) {
+                       return each.kind() != events::SyncKind::Synchronize &&
+                              std::binary_search(sites.begin(), sites.end(), each.call_site());
+                     });
+}
+
 std::string whyNotTried(const LiveStore& store, const Finding& finding) {
   using events::SyncKind;
   if (!isOfWaits(finding)) return "only waits for values can be left out";
@@ -447,9 +470,11 @@ constexpr std::array<Rule, 25> kRules = {&findNonFiniteLoss,
                                          &findRepeatedWeights,
                                          &findRepeatedBackward};
 
-/// What was measured takes the place of what was estimated, which is told beside it.
-void useTries(const CheckedSteps& steps, Findings& findings) {
-  if (findings.ofRange) return;
+/// What was measured takes the place of what was estimated, which is told beside it. Returns by how
+/// many ms a step all estimates together were too high.
+double useTries(const CheckedSteps& steps, Findings& findings) {
+  if (findings.ofRange) return 0;
+  double tooHighMs = 0;
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
     if (fix.change.line.empty()) {
@@ -470,6 +495,7 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
       }
       each.evidence = std::move(tried) + "; " + each.evidence;
       if (isNoisy) break;
+      if (each.gainMs) tooHighMs += each.gainMs->estimate - std::max(fix.gain.estimate, 0.0);
       each.gainMs = Gain{std::max(fix.gain.low, 0.0), std::max(fix.gain.estimate, 0.0),
                          std::max(fix.gain.high, 0.0)};
       each.gain = measuredGainText(fix.gain);
@@ -479,14 +505,15 @@ void useTries(const CheckedSteps& steps, Findings& findings) {
       break;
     }
   }
+  return tooHighMs;
 }
 
 /// A share of a step, 0 to 1, that is hardly worth saving.
 constexpr double kLittleSaved = 0.05;
 
 /// Of findings about the same time the one that gains most counts. Evaluations, what lies between
-/// steps and starts of workers take time of their own, which adds up.
-void addGainOfAll(const GainAccount& gains, Findings& findings) {
+/// steps and starts of workers take time of their own, which adds up. `tooHighMs`: of useTries().
+void addGainOfAll(const GainAccount& gains, double tooHighMs, Findings& findings) {
   double waitsMs = 0, highMs = 0;
   for (const Finding& each : findings.found) {
     if (!each.gainMs || !each.waitsMs) continue;
@@ -497,7 +524,12 @@ void addGainOfAll(const GainAccount& gains, Findings& findings) {
     return Gain{std::min(gain.low, waitsMs), std::min(gain.estimate, waitsMs),
                 std::min(gain.high, highMs)};
   };
-  const auto ofFixes = gains.ofFixes();
+  auto ofFixes = gains.ofFixes();
+  if (ofFixes) {
+    for (double* each : {&ofFixes->low, &ofFixes->estimate, &ofFixes->high}) {
+      *each = std::max(*each - tooHighMs, 0.0);
+    }
+  }
   if (ofFixes) findings.gainOfWaitsMs = bounded(*ofFixes);
   if (findings.priced() == 0) return;
   Gain inSteps = ofFixes.value_or(Gain{}), outside;
@@ -677,9 +709,9 @@ Turns<Findings> findProblemsInTurns(const LiveStore& store, std::optional<TimeRa
   findings.verdict = verdictOn(steps());
   co_await NextTurn{};
   co_await gains.settle(findings);
-  useTries(steps(), findings);
+  const double tooHighMs = useTries(steps(), findings);
   dropRareReads(meanMs, findings.found);
-  addGainOfAll(gains, findings);
+  addGainOfAll(gains, tooHighMs, findings);
   addCostOfWaits(medianMs, findings);
   settleOutOfMemory(findings.found);
   std::stable_sort(findings.found.begin(), findings.found.end(),

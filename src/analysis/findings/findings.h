@@ -246,6 +246,12 @@ inline constexpr double kGrowthHorizonSteps = 14'400;
 /// Where a try of the finding leaves out waits: all places that the finding counts, and what else
 /// waits at its line, so that the line does not wait at all. In ascending order.
 [[nodiscard]] std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding);
+/// The waits at a line of the script as a finding to try, whether they are one or not;
+/// std::nullopt: nothing waited there.
+[[nodiscard]] std::optional<Finding> waitsAt(const LiveStore& store, const std::string& line);
+/// Whether a try of the finding gives old values to the script: not where it only waits, as in
+/// synchronize().
+[[nodiscard]] bool readsWhereTried(const LiveStore& store, const Finding& finding);
 /// Why a script cannot be tried without the waits of a finding (TryBlock), for people; empty: it
 /// can.
 [[nodiscard]] std::string whyNotTried(const LiveStore& store, const Finding& finding);
