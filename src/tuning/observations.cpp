@@ -240,8 +240,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
       isMixed = false;
     }
     if (store.isTried(step.step())) {  // another training, whatever its setting
-      isMixed = true;
       if (step.peak_driver_bytes() > largestDriver) {
+        isMixed = true;
         triedPeak = std::max(triedPeak, step.peak_driver_bytes());
       }
       continue;
@@ -294,7 +294,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
   for (auto& [key, each] : settled) {
     // Even a smaller setting leaves blocks that this one does not fit into: what it took alone is
     // what a run of it takes.
-    if (each.aloneSteps >= kStepsAlone && each.alonePeak < each.seen.peakDriver) {
+    const bool tells = each.aloneSteps >= kStepsAlone && each.alonePeak >= each.seen.peakCurrent;
+    if (tells && each.alonePeak < each.seen.peakDriver) {
       each.seen.peakDriver = each.alonePeak;
       each.seen.sawShorterBatch = each.aloneShorter;
     }
