@@ -30,7 +30,8 @@ FixTrials::FixTrials(run::Run* run, TriedOptions options)
 }
 
 bool FixTrials::isWanted(const analysis::Finding& finding) const {
-  if (finding.line.empty() || done_.contains(finding.line)) return false;
+  const bool isNew = !finding.line.empty() && !done_.contains(finding.line);
+  if (!isNew || !analysis::isOfWaits(finding)) return false;
   const bool isNamed =
       std::find(options_.lines.begin(), options_.lines.end(), finding.line) != options_.lines.end();
   return isNamed || (options_.all && finding.canBeTried && finding.readsForLog);

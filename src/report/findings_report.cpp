@@ -131,7 +131,7 @@ std::string findingsText(const Findings& findings, std::size_t width) {
     lines +=
         hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);
   }
-  for (const analysis::TriedFix& fix : findings.triedKnobs) {
+  for (const analysis::TriedFix& fix : findings.tried) {
     lines += hangingText("  ", "Tried " + plainText(resultText(fix)), 4, width);
   }
   for (const AcceptedFallback& accepted : findings.accepted) {
@@ -154,7 +154,7 @@ std::string findingsMarkdown(const Findings& findings) {
              "**  \n   " + markdownText(finding.evidence) +
              "  \n   To do: " + markdownText(adviceText(finding)) + '\n';
   }
-  for (const analysis::TriedFix& fix : findings.triedKnobs) {
+  for (const analysis::TriedFix& fix : findings.tried) {
     lines += "\nTried " + markdownText(resultText(fix)) + '\n';
   }
   return lines;
@@ -177,9 +177,10 @@ void addFindings(const Findings& findings, QJsonObject& report) {
   report["gain_of_all_ms"] =
       findings.gainOfAllMs ? QJsonValue(gainJson(*findings.gainOfAllMs)) : QJsonValue();
   QJsonArray tried;
-  for (const analysis::TriedFix& each : findings.triedKnobs) {
-    tried.append(QJsonObject{{"knob", text(each.change.knob)},
-                             {"value", text(each.change.value)},
+  for (const analysis::TriedFix& each : findings.tried) {
+    tried.append(QJsonObject{{"line", textOrNull(each.change.line)},
+                             {"knob", textOrNull(each.change.knob)},
+                             {"value", textOrNull(each.change.value)},
                              {"gain_ms", gainJson(each.gain)},
                              {"step_ms", each.withMs},
                              {"changed_step_ms", each.changedMs},
@@ -188,7 +189,7 @@ void addFindings(const Findings& findings, QJsonObject& report) {
                              {"last_step", static_cast<qint64>(each.lastStep)}});
   }
   report["findings"] = found;
-  report["tried_knobs"] = tried;
+  report["tried"] = tried;
   report["accepted_fallbacks"] = accepted;
 }
 

@@ -2,6 +2,7 @@
 
 #include <QThreadPool>
 #include <QTimer>
+#include <limits>
 #include <system_error>
 
 #include "core/knobs.h"
@@ -397,7 +398,10 @@ Result<void> Run::startTry(const std::string& knob, const std::string& value) {
 Result<void> Run::startTry(const std::function<Result<void>(TryRun&)>& begin) {
   if (!live()) return failure("a fix is tried in a run that trains");
   if (sweeps()) return failure("a sweep is going on");
-  if (tries()) return failure("another fix is being tried");
+  constexpr auto kOpen = std::numeric_limits<std::uint32_t>::max();
+  if (tries() || (!store_.tried().empty() && store_.tried().back().second == kOpen)) {
+    return failure("another try is going on, or ends with the step");
+  }
   auto started = std::make_unique<TryRun>(session_.get(), &store_);
   if (auto begun = begin(*started); !begun) return begun;
   try_ = std::move(started);

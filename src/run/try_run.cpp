@@ -20,8 +20,9 @@ std::size_t TryRun::blocks() const {
 
 /// Whether the blocks so far leave open if there is a gain worth having.
 bool TryRun::mayHideGain() const {
-  const auto fix = analysis::triedFixOf(change_, analysis::lastTriedBlocksOf(*store_));
-  return fix && analysis::mayHideGain(*fix);
+  const std::vector<analysis::TriedBlock> blocks = analysis::lastTriedBlocksOf(*store_);
+  const auto fix = analysis::triedFixOf(change_, blocks);
+  return fix ? analysis::mayHideGain(*fix) : !blocks.empty();
 }
 
 /// A B B A: what changes slowly, as the machine's temperature, cancels.
@@ -164,9 +165,10 @@ void TryRun::finish(std::string problem) {
   const bool isLive =
       session_->state() == Session::State::kRunning || session_->state() == Session::State::kPaused;
   phase_ = Phase::kFinished;
-  if (isLive && !problem.empty()) session_->request(block(TryBlock::Part::kOver));
+  if (isLive && asked_ <= blocks()) session_->request(block(TryBlock::Part::kOver));
   // One that was cut short has what its blocks tell, as the recording will say.
-  result_ = analysis::triedFixOf(change_, analysis::lastTriedBlocksOf(*store_));
+  const std::vector<analysis::TriedBlock> seen = analysis::lastTriedBlocksOf(*store_);
+  result_ = analysis::triedFixOf(change_, seen);
   problem_ = problem;
   if (!result_) {
     const char* const usual =
@@ -174,7 +176,15 @@ void TryRun::finish(std::string problem) {
                                "not to, as for a value that has another size each time"
                              : "too few steps were measured, or the script did not take the "
                                "knob's value with its next step";
-    problem_ = problem.empty() ? usual : std::move(problem);
+    const bool wasDisturbed =
+        std::any_of(seen.begin(), seen.end(),
+                    [](const analysis::TriedBlock& each) { return each.isDisturbed; });
+    if (problem.empty()) {
+      problem = wasDisturbed
+                    ? "evaluations, checkpoints or starts of workers lay in nearly all blocks"
+                    : usual;
+    }
+    problem_ = std::move(problem);
   }
   emit finished();
 }

@@ -141,7 +141,7 @@ class Tries(unittest.TestCase):
         self.assertIn("batch_size=64 is not tried: batch_size changes what a step needs of memory", done.stderr)
         self.assertIn("values 1200 2", done.stdout)
         report = subprocess.run([PROGRAM, "report", "--json", self.recording], text=True, capture_output=True, check=True)
-        tried, = json.loads(report.stdout)["tried_knobs"]
+        tried, = json.loads(report.stdout)["tried"]
         self.assertEqual((tried["knob"], tried["value"]), ("every", "100"))
         self.assertGreater(tried["gain_ms"]["estimate"], 0)
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analysis/findings/finding_rules.h"
+#include "analysis/findings/wait_use.h"
 #include "analysis/statistics.h"
 #include "analysis/whole_steps.h"
 #include "core/units.h"
@@ -154,8 +155,7 @@ std::string_view findingSource(FindingKind kind) {
   return factsOf(kind).source;
 }
 
-/// Whether it is about the host's waits for values.
-static bool isOfWaits(const Finding& finding) {
+bool isOfWaits(const Finding& finding) {
   return finding.kind == FindingKind::SyncPoint || finding.kind == FindingKind::ChattyLogging;
 }
 
@@ -185,15 +185,25 @@ static bool hasRoomForCache(const LiveStore& store) {
 }
 
 std::optional<Finding> waitsAt(const LiveStore& store, const std::string& line) {
+  Finding finding;
+  finding.line = line;
   std::set<CallSiteId> sites, others;
   for (const events::SyncPoint& each : store.syncPoints()) {
     if (!isUnplanned(each) || sites.contains(each.call_site())) continue;
     if (!others.insert(each.call_site()).second) continue;
-    if (store.callSiteParts(each.call_site()).line == line) sites.insert(each.call_site());
+    const CallSiteParts parts = store.callSiteParts(each.call_site());
+    if (parts.line != line) continue;
+    sites.insert(each.call_site());
+    const std::string op = store.name(each.op());
+    WaitCase wait;
+    wait.op = op;
+    wait.kind = each.kind();
+    wait.phase = each.phase();
+    wait.ownScript = true;
+    wait.site = parts;
+    finding.readsSize = finding.readsSize || useOf(wait).what == kReadsSize;
   }
   if (sites.empty()) return std::nullopt;
-  Finding finding;
-  finding.line = line;
   finding.callSites.assign(sites.begin(), sites.end());
   return finding;
 }
@@ -477,12 +487,11 @@ double useTries(const CheckedSteps& steps, Findings& findings) {
   double tooHighMs = 0;
   for (Finding& each : findings.found) each.canBeTried = whyNotTried(steps.store, each).empty();
   for (TriedFix& fix : triedFixesOf(steps.store)) {
-    if (fix.change.line.empty()) {
-      findings.triedKnobs.push_back(std::move(fix));
-      continue;
-    }
+    bool isTold = false;
     for (Finding& each : findings.found) {
-      if (each.line != fix.change.line || !isOfWaits(each) || each.tried) continue;
+      if (fix.change.line.empty() || each.line != fix.change.line) continue;
+      if (!isOfWaits(each) || each.tried) continue;
+      isTold = true;
       // First, as a panel shows the beginning of the evidence only.
       std::string tried = triedText(fix);
       const bool isNoisy =
@@ -504,6 +513,7 @@ double useTries(const CheckedSteps& steps, Findings& findings) {
       each.tried = fix;
       break;
     }
+    if (!isTold) findings.tried.push_back(std::move(fix));
   }
   return tooHighMs;
 }
@@ -515,20 +525,24 @@ constexpr double kLittleSaved = 0.05;
 /// steps and starts of workers take time of their own, which adds up. `tooHighMs`: of useTries().
 void addGainOfAll(const GainAccount& gains, double tooHighMs, Findings& findings) {
   double waitsMs = 0, highMs = 0;
+  Gain most;  // of one of them alone
   for (const Finding& each : findings.found) {
     if (!each.gainMs || !each.waitsMs) continue;
     waitsMs += *each.waitsMs;
-    highMs += std::max(*each.waitsMs, each.gainMs->high);
+    highMs += each.tried ? each.gainMs->high : std::max(*each.waitsMs, each.gainMs->high);
+    if (!isOfWaits(each)) continue;
+    most = {std::max(most.low, each.gainMs->low), std::max(most.estimate, each.gainMs->estimate),
+            std::max(most.high, each.gainMs->high)};
   }
   const auto bounded = [&](const Gain& gain) {
     return Gain{std::min(gain.low, waitsMs), std::min(gain.estimate, waitsMs),
                 std::min(gain.high, highMs)};
   };
   auto ofFixes = gains.ofFixes();
-  if (ofFixes) {
-    for (double* each : {&ofFixes->low, &ofFixes->estimate, &ofFixes->high}) {
-      *each = std::max(*each - tooHighMs, 0.0);
-    }
+  if (ofFixes && tooHighMs != 0) {
+    *ofFixes = {std::max(ofFixes->low - tooHighMs, most.low),
+                std::max(ofFixes->estimate - tooHighMs, most.estimate),
+                std::max(ofFixes->high - tooHighMs, most.high)};
   }
   if (ofFixes) findings.gainOfWaitsMs = bounded(*ofFixes);
   if (findings.priced() == 0) return;

@@ -137,7 +137,7 @@ struct Findings {
   /// First those whose gain is within the noise last, then the largest weight first.
   std::vector<Finding> found;
   std::vector<AcceptedFallback> accepted;
-  std::vector<TriedFix> triedKnobs;  ///< what other values of knobs have gained, where tried
+  std::vector<TriedFix> tried;  ///< what was tried and is not told by a finding: knobs, say
 
   /// How many of the findings say what their fix gains.
   [[nodiscard]] std::size_t priced() const;
@@ -246,6 +246,8 @@ inline constexpr double kGrowthHorizonSteps = 14'400;
 /// Where a try of the finding leaves out waits: all places that the finding counts, and what else
 /// waits at its line, so that the line does not wait at all. In ascending order.
 [[nodiscard]] std::vector<CallSiteId> triedSitesOf(const LiveStore& store, const Finding& finding);
+/// Whether a finding is about the host's waits for values.
+[[nodiscard]] bool isOfWaits(const Finding& finding);
 /// The waits at a line of the script as a finding to try, whether they are one or not;
 /// std::nullopt: nothing waited there.
 [[nodiscard]] std::optional<Finding> waitsAt(const LiveStore& store, const std::string& line);

@@ -45,12 +45,14 @@ class Knobs:
             self._declare(name, value, bounds, line_of_script())
         self._training.take_knobs()
         if name in self._asked:
+            self._returns.discard(name)
             self._live[name] = self._asked.pop(name)
             self._turned(name, self._live[name])
         elif name in self._returns:
             self._returns.discard(name)
-            if not self._problem(name, value):
-                self._turned(name, value)
+            self._training.probe.mark(f"{name} = {value}")
+            shown = self._declared[name]["value"] if self._problem(name, value) else value
+            self._training.probe.knob_turned(name, shown)
         return self._live.get(name, value)
 
     def declare_early_ones(self) -> None:
