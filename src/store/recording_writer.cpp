@@ -206,7 +206,8 @@ void RecordingWriter::Impl::checkpoint() {
   endsAtACommit = inWal != taken;
   file.lock().remember();
   lastCheckpoint = Clock::now();
-  checkpointNeeded = false;
+  // Again, also where nothing more is written, if a reader kept it from taking in all.
+  checkpointNeeded = endsAtACommit;
   bytesWritten = sizeWithWal(file.current());
 }
 
