@@ -93,7 +93,7 @@ Account byLedger(const QString& file, const analysis::LiveStore& store) {
   Account account;
   for (const Ledger::Fallback& each : ledger.fallbacks) {
     if (each.span.beginNs < firstNs) continue;
-    account.ofFallbacks.push_back({each.span});
+    account.ofFallbacks.push_back({.span = each.span, .heldMs = 0, .waitMs = 0, .calls = 0});
     ++account.fallbacks[each.op.section(u'.', 0, 0)];
   }
   sort(account.ofFallbacks);
@@ -107,6 +107,7 @@ Account byLedger(const QString& file, const analysis::LiveStore& store) {
     } else {
       holder->heldMs += drain.call.ms();
       holder->waitMs += drain.wait.ms();
+      ++holder->calls;
     }
   }
   sort(account);
@@ -164,7 +165,8 @@ QByteArray WaitComparison::addKind(const QString& kind, const Waits& probe, cons
       return kind.toUtf8() + ": a wait outside of the probe's op";
     }
     all.ledger.push_back(ledger[i]);
-    all.excessMs.push_back(probe[i].heldMs - ledger[i].heldMs);
+    const double excessMs = probe[i].heldMs - ledger[i].heldMs;
+    all.excessMs.push_back(excessMs / std::max(ledger[i].calls, 1));
   }
   return {};
 }

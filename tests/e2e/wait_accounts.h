@@ -18,6 +18,7 @@ struct Wait {
   Span span;          ///< the probe's op; the ledger's wait; a fallback: the whole fallback
   double heldMs = 0;  ///< compared between the two: length of the op, or of the call
   double waitMs = 0;  ///< ledger only: the part of heldMs that was spent waiting
+  int calls = 1;      ///< ledger only: calls that heldMs sums; those of a fallback that waited
 };
 using Waits = std::vector<Wait>;  ///< ordered by begin
 
@@ -47,7 +48,8 @@ class WaitComparison {
   /// may differ by any time, the median one may not.
   struct Kind {
     Waits ledger;
-    std::vector<double> excessMs;  ///< by which the probe's times are longer, in the same order
+    /// By which the probe's times are longer, for each of the ledger's calls, in the same order.
+    std::vector<double> excessMs;
     [[nodiscard]] double medianExcessMs() const;
     /// The median excess is at most 2 % of the median wait, or 50 us if that is more.
     [[nodiscard]] bool agrees() const;
