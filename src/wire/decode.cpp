@@ -229,9 +229,8 @@ Result<Message> decodeBody(const fb::Command& t) {
     case fb::Action::TryBlock: {
       const fb::TryBlock* k = t.action_as_TryBlock();
       if (k == nullptr) return malformed("a command without its action");
-      TryBlock tries{static_cast<TryBlock::Part>(k->part()), {}, {}, k->value()};
+      TryBlock tries{static_cast<TryBlock::Part>(k->part()), {}, text(k->knob()), k->value()};
       if (k->call_sites()) tries.callSites.assign(k->call_sites()->begin(), k->call_sites()->end());
-      if (k->knob()) tries.knob = k->knob()->str();
       m.action = std::move(tries);
       break;
     }

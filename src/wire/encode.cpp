@@ -216,7 +216,7 @@ EncodedAction encodeAction(Builder& b, const SetScriptKnob& m) {
 EncodedAction encodeAction(Builder& b, const TryBlock& m) {
   return {fb::Action::TryBlock,
           fb::CreateTryBlock(b, b.CreateVector(m.callSites), static_cast<std::uint8_t>(m.part),
-                             b.CreateString(m.knob), m.value)
+                             text(b, m.knob), m.value)
               .Union()};
 }
 
