@@ -41,20 +41,21 @@ CommandResult ScriptControl::obey(const Command& command) {
 }
 
 std::string ScriptControl::carryOut(const SetScriptKnob& change) {
-  Order order{.kind = Order::Kind::kKnob, .value = change.value};
-  std::string problem = findKnob(change.name, change.value, order.knob);
-  if (problem.empty()) orders_.push_back(std::move(order));
-  return problem;
+  const auto place = placeOf(change.name, change.value);
+  if (!place) return place.error().message;
+  orders_.push_back({.kind = Order::Kind::kKnob, .knob = *place, .value = change.value});
+  return {};
 }
 
-std::string ScriptControl::findKnob(const std::string& name, std::optional<double> value,
-                                    std::size_t& place) const {
+Result<std::size_t> ScriptControl::placeOf(const std::string& name,
+                                           std::optional<double> value) const {
   const auto found = std::find_if(knobs_.begin(), knobs_.end(),
                                   [&](const ScriptKnob& each) { return each.name == name; });
-  if (found == knobs_.end()) return "the script has no such knob";
-  if (value && !isValueOf(*found, *value)) return "the script allows " + allowedText(*found);
-  place = static_cast<std::size_t>(found - knobs_.begin());
-  return {};
+  if (found == knobs_.end()) return usageError("the script has no such knob");
+  if (value && !isValueOf(*found, *value)) {
+    return usageError("the script allows " + allowedText(*found));
+  }
+  return static_cast<std::size_t>(found - knobs_.begin());
 }
 
 std::string ScriptControl::carryOut(const SetProbeLevel& change) {
@@ -79,9 +80,10 @@ std::string ScriptControl::carryOut(TryBlock tries) {
   if (!order.tries.knob.empty()) {
     // A script's own value may be none that it allows.
     const bool isChanged = order.tries.part == TryBlock::Part::kChanged;
-    std::string problem = findKnob(
-        order.tries.knob, isChanged ? std::optional(order.tries.value) : std::nullopt, order.knob);
-    if (!problem.empty()) return problem;
+    const auto place =
+        placeOf(order.tries.knob, isChanged ? std::optional(order.tries.value) : std::nullopt);
+    if (!place) return place.error().message;
+    order.knob = *place;
   }
   const TryBlock::Part part = order.tries.part;
   if (part == TryBlock::Part::kOver) {

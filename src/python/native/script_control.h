@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/messages.h"
+#include "core/result.h"
 #include "process/command_reader.h"
 
 namespace highwater::python {
@@ -65,9 +66,10 @@ class ScriptControl final : public process::CommandTarget {
   [[nodiscard]] std::string carryOut(const SetScriptKnob& change);
   [[nodiscard]] std::string carryOut(const SetProbeLevel& change);
   [[nodiscard]] std::string carryOut(TryBlock tries);
-  /// Finds the place of a knob that can have the value, or says why there is none.
-  [[nodiscard]] std::string findKnob(const std::string& name, std::optional<double> value,
-                                     std::size_t& place) const;
+  /// The place of the knob of that name. Fails with kUsage where there is none, or where it cannot
+  /// have the value, if one is given.
+  [[nodiscard]] Result<std::size_t> placeOf(const std::string& name,
+                                            std::optional<double> value) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
