@@ -164,20 +164,15 @@ class CommandLine {
     record_->add_flag("--force", recordOptions_.force, "Overwrite an existing recording");
     recordTexts_.defaults.steps = kDefaultSteps;
     addRunOptions(*record_, recordTexts_, {});
-    record_
-        ->add_option("--set", recordTexts_.set, "Change knobs at a step, as in 20:batch=32,seq=128")
-        ->type_name("STEP:KNOB=VALUE")
-        ->type_size(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    record_
-        ->add_option("--accept-fallback", acceptedTexts_,
-                     "Accept an op's fallback; may be repeated")
-        ->type_name("OP=REASON")
-        ->type_size(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    addTry(*record_, "Measure in turns what another value of a knob gains", "KNOB=VALUE");
+    mayRepeat(record_->add_option("--set", recordTexts_.set,
+                                  "Change knobs at a step, as in 20:batch=32,seq=128"),
+              "STEP:KNOB=VALUE");
+    mayRepeat(record_->add_option("--accept-fallback", acceptedTexts_,
+                                  "Accept an op's fallback; may be repeated"),
+              "OP=REASON");
+    mayRepeat(record_->add_option("--try", tryTexts_,
+                                  "Measure in turns what another value of a knob gains"),
+              "KNOB=VALUE");
     record_->add_flag("--end-stalled", recordOptions_.endStalled,
                       "End the run when an op takes longer than 10 s");
   }
@@ -212,12 +207,10 @@ class CommandLine {
     addBenchmarkOptions(*benchmark_, benchmarkTexts_);
   }
 
-  CLI::Option* addTry(CLI::App& command, const std::string& help, const std::string& type) {
-    return command.add_option("--try", tryTexts_, help)
-        ->type_name(type)
-        ->type_size(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  /// An option that takes one value each time that it is given.
+  static CLI::Option* mayRepeat(CLI::Option* option, const std::string& type) {
+    return option->type_name(type)->type_size(1)->allow_extra_args(false)->multi_option_policy(
+        CLI::MultiOptionPolicy::TakeAll);
   }
 
   /// Sorts what --try names into lines and knobs.
@@ -258,12 +251,14 @@ class CommandLine {
                    "Open the window also where there seems to be no display")
         ->excludes(record);
     run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
-    addTry(*run_,
-           "Measure what a change gains, steps with it and without in turns. LINE, as in "
-           "train.py:41: without the waits there; values that the program reads "
-           "there are old ones meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be "
-           "repeated; without a window",
-           "LINE or KNOB=VALUE")
+    mayRepeat(run_->add_option(
+                  "--try", tryTexts_,
+                  "Measure what a change gains, steps with it and without in turns. LINE, as in "
+                  "train.py:41: without the waits there; values that the program reads there are "
+                  "old ones "
+                  "meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be repeated; "
+                  "without a window"),
+              "LINE or KNOB=VALUE")
         ->excludes("--window");
     run_->add_flag("--try-all", script_.tried.all,
                    "The same of each finding about values that the steps seem not to need")
@@ -364,13 +359,10 @@ class CommandLine {
     auto* json = compare_->add_flag("--json", comparesAsJson_, "Print one JSON object");
     compare_->add_flag("--markdown", comparesAsMarkdown_, "Print Markdown, to paste into an issue")
         ->excludes(json);
-    compare_
-        ->add_option("--fail-if", limitTexts_,
-                     "Exit with 1 where B is worse, as in 'step_ms.p50 > +5 %'; may be repeated")
-        ->type_name("LIMIT")
-        ->type_size(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    mayRepeat(compare_->add_option(
+                  "--fail-if", limitTexts_,
+                  "Exit with 1 where B is worse, as in 'step_ms.p50 > +5 %'; may be repeated"),
+              "LIMIT");
     std::string keys;
     for (const analysis::Fact& fact : analysis::facts()) {
       keys += (keys.empty() ? "" : ", ") + std::string(fact.key);
