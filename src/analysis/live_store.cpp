@@ -148,6 +148,12 @@ void LiveStore::prepareForDrawing() const {
   device.stepSpans().prepare();
 }
 
+const ScriptKnob* LiveStore::scriptKnob(std::string_view name) const {
+  const auto found = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
+                                  [name](const ScriptKnob& each) { return each.name == name; });
+  return found == scriptKnobs_.end() ? nullptr : &*found;
+}
+
 void LiveStore::addScriptKnob(const ScriptKnob& knob) {
   const auto known = std::find_if(scriptKnobs_.begin(), scriptKnobs_.end(),
                                   [&](const ScriptKnob& each) { return each.name == knob.name; });
@@ -464,11 +470,16 @@ void LiveStore::addLostTime(std::uint32_t step, const LostTime& lost, SeriesPyra
   if (row && isWithin(records[*row], lost.beginNs)) column.set(*row, column[*row] + toMs(lost.ns));
 }
 
-std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {
-  const auto& records = steps_.records;
+std::size_t StepColumns::firstRowFrom(std::uint32_t step) const {
   const auto found = std::partition_point(
       records.begin(), records.end(),
       [step](const events::StepRecord& record) { return record.step() < step; });
+  return static_cast<std::size_t>(found - records.begin());
+}
+
+std::optional<std::size_t> LiveStore::rowOf(std::uint32_t step) const {
+  const auto& records = steps_.records;
+  const auto found = records.begin() + static_cast<std::ptrdiff_t>(steps_.firstRowFrom(step));
   if (found == records.end() || found->step() != step) return std::nullopt;
   return static_cast<std::size_t>(found - records.begin());
 }
@@ -482,7 +493,7 @@ bool LiveStore::isTried(std::uint32_t step) const {
 void LiveStore::noteTry(const events::Marker& marker) {
   constexpr std::uint32_t kOpen = std::numeric_limits<std::uint32_t>::max();
   const std::string text = name(marker.text());
-  const bool isOpen = !tried_.empty() && tried_.back().second == kOpen;
+  const bool isOpen = tries();
   if (isOpen && text == kTriedEnough) {
     tried_.back().second = marker.step();
     beforeTry_.reset();

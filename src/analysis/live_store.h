@@ -63,6 +63,9 @@ struct StepColumns {
   SpanIndex lane;
   std::vector<std::int64_t> deviceEndNs;   ///< when the device finished the step; -1: unknown
   std::optional<std::size_t> lastLossRow;  ///< the newest step whose loss was read
+
+  /// The row of the first step with this number or a larger one; records.size() without one.
+  [[nodiscard]] std::size_t firstRowFrom(std::uint32_t step) const;
 };
 
 /// A new value of one of the script's own knobs. The stream tells no time of it: `timeNs` is how
@@ -255,6 +258,8 @@ class LiveStore final : public MessageSink {
   [[nodiscard]] const std::vector<std::pair<std::uint32_t, std::uint32_t>>& tried() const {
     return tried_;
   }
+  /// Whether a try goes on.
+  [[nodiscard]] bool tries() const { return beforeTry_.has_value(); }
   /// The settings (batch size, sequence length, loss interval) of the next step, as far as the
   /// stream has reported them.
   [[nodiscard]] Knobs knobs() const { return knobs_; }
@@ -270,6 +275,8 @@ class LiveStore final : public MessageSink {
   /// The place of an event for people: phase and module, as in "forward, encoder.layers.1"; for a
   /// script its line before them, and the line of the library that it called.
   [[nodiscard]] std::string placeText(events::Phase phase, ModuleId module, CallSiteId site) const;
+  /// The script's knob of that name; nullptr if there is none.
+  [[nodiscard]] const ScriptKnob* scriptKnob(std::string_view name) const;
   /// What the run tells of the script's code by this key of core/messages.h; nullptr where nothing.
   [[nodiscard]] const CodeSign* sign(std::string_view what) const {
     return run_ ? run_->sign(what) : nullptr;

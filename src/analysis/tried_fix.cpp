@@ -18,8 +18,6 @@ constexpr std::string_view kTryingWith = "Highwater tries the training with ";
 constexpr std::string_view kEquals = " = ";
 /// Blocks whose steps add up as many batches but for this share are compared as they are.
 constexpr double kSameBatches = 0.25;
-/// The blocks that a try of a knob begins with, which are not compared.
-constexpr std::size_t kFirstBlocksOfKnob = 2;
 
 /// The 97.5 % quantile of Student's distribution, by degrees of freedom from 1; the last for more.
 double studentQuantile(std::size_t freedom) {
@@ -59,14 +57,8 @@ std::optional<TriedChange> changeOf(const LiveStore& store, std::string_view not
 
 /// The rows of a block's steps, as first and one past the last.
 std::pair<std::size_t, std::size_t> rowsOf(const LiveStore& store, const TriedBlock& block) {
-  const auto& records = store.steps().records;
-  const auto rowOf = [&records](std::uint32_t step) {
-    const auto found =
-        std::partition_point(records.begin(), records.end(),
-                             [step](const events::StepRecord& each) { return each.step() < step; });
-    return static_cast<std::size_t>(found - records.begin());
-  };
-  return {rowOf(block.firstStep), rowOf(block.lastStep + 1)};
+  return {store.steps().firstRowFrom(block.firstStep),
+          store.steps().firstRowFrom(block.lastStep + 1)};
 }
 
 /// Whether a marker says that the knob of a try was turned, to the other value or back.
@@ -81,10 +73,8 @@ bool isTurn(const LiveStore& store, const events::Marker& marker, const TriedCha
   const std::string note = store.name(marker.text());
   if (!note.starts_with(change.knob + std::string(kEquals))) return false;
   // The script writes real numbers in another way.
-  const bool isReal = std::any_of(
-      store.scriptKnobs().begin(), store.scriptKnobs().end(), [&](const ScriptKnob& each) {
-        return each.name == change.knob && each.kind == ScriptKnob::Kind::kReal;
-      });
+  const ScriptKnob* const knob = store.scriptKnob(change.knob);
+  const bool isReal = knob && knob->kind == ScriptKnob::Kind::kReal;
   return isReal || (note == change.text()) == isChanged;
 }
 
@@ -116,7 +106,8 @@ void judge(const LiveStore& store, Try& tried) {
     auto sync = std::partition_point(syncs.begin(), syncs.end(), [&](const auto& each) {
       return each.begin_ns() < block.beginNs;
     });
-    for (; sync != syncs.end() && sync->begin_ns() < block.endNs; ++sync) {
+    const bool isOfWaits = tried.change.knob.empty();
+    for (; isOfWaits && sync != syncs.end() && sync->begin_ns() < block.endNs; ++sync) {
       if (store.callSiteParts(sync->call_site()).line != tried.change.line) continue;
       ++(block.isChanged ? without : with);
     }
@@ -187,8 +178,8 @@ std::vector<Try> triesOf(const LiveStore& store) {
     });
     judge(store, each);
     if (each.change.knob.empty()) continue;
-    blocks.erase(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(
-                                                      std::min(blocks.size(), kFirstBlocksOfKnob)));
+    const std::size_t dropped = std::min(blocks.size(), kFirstBlocksOfKnob);
+    blocks.erase(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(dropped));
   }
   return tries;
 }

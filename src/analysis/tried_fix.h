@@ -12,6 +12,10 @@
 
 namespace highwater::analysis {
 
+/// The blocks that a try of a knob begins with, as it was and changed, which are not compared: a
+/// new value may cost something once, as shaders to be compiled.
+inline constexpr std::size_t kFirstBlocksOfKnob = 2;
+
 /// A block of steps of a try: as they were, or with the change that is tried. The device is idle
 /// where it begins and where it ends.
 struct TriedBlock {
@@ -49,10 +53,9 @@ struct TriedFix {
 [[nodiscard]] std::string noteOfTry(const TriedChange& change);
 
 /// The blocks of the last try in a run's markers, complete ones only, oldest first. A block ends
-/// where the next one begins, or the try. Without the first two of a knob: its new value may cost
-/// something once, as shaders to be compiled. None where the change was not there when it was to
-/// be: where a script waits nevertheless, as for a value that has another size each time, or has
-/// taken a knob's value after the first step of a block.
+/// where the next one begins, or the try. Without kFirstBlocksOfKnob. None where the change was not
+/// there when it was to be: where a script waits nevertheless, as for a value that has another size
+/// each time, or has taken a knob's value after the first step of a block.
 [[nodiscard]] std::vector<TriedBlock> lastTriedBlocksOf(const LiveStore& store);
 
 /// What the blocks show. Each two neighbours of which one is changed are a pair, no block in two;

@@ -51,6 +51,7 @@ void FixTrials::look() {
 bool FixTrials::tryFinding() {
   std::vector<analysis::Finding> found = analysis::findProblems(run_->store()).found;
   for (const std::string& line : options_.lines) {
+    if (done_.contains(line)) continue;
     if (auto waits = analysis::waitsAt(run_->store(), line)) found.push_back(std::move(*waits));
   }
   for (const analysis::Finding& each : found) {
@@ -94,12 +95,7 @@ void FixTrials::onTryChanged() {
   if (!tried || tried->isRunning()) return;
   // The next one begins with steps as they are.
   lookedAt_ = run_->store().steps().records.size();
-  if (const auto& fix = tried->result()) {
-    const std::string& cut = tried->problem();
-    printError(analysis::resultText(*fix) + (cut.empty() ? "" : "; " + cut));
-  } else {
-    printError(tried->change().text() + " was not tried: " + tried->problem());
-  }
+  printError(tried->text());
 }
 
 void FixTrials::conclude() {

@@ -2,7 +2,6 @@
 
 #include <QThreadPool>
 #include <QTimer>
-#include <limits>
 #include <system_error>
 
 #include "core/knobs.h"
@@ -398,8 +397,7 @@ Result<void> Run::startTry(const std::string& knob, const std::string& value) {
 Result<void> Run::startTry(const std::function<Result<void>(TryRun&)>& begin) {
   if (!live()) return failure("a fix is tried in a run that trains");
   if (sweeps()) return failure("a sweep is going on");
-  constexpr auto kOpen = std::numeric_limits<std::uint32_t>::max();
-  if (tries() || (!store_.tried().empty() && store_.tried().back().second == kOpen)) {
+  if (tries() || store_.tries()) {
     return failure("another try is going on, or ends with the step");
   }
   auto started = std::make_unique<TryRun>(session_.get(), &store_);

@@ -15,13 +15,6 @@ using tuning::Setting;
 
 namespace {
 
-const ScriptKnob* knobNamed(const analysis::LiveStore& store, std::string_view name) {
-  for (const ScriptKnob& each : store.scriptKnobs()) {
-    if (each.name == name) return &each;
-  }
-  return nullptr;
-}
-
 constexpr std::string_view kUsualBatchKnobs[] = {"batch_size", kLoaderBatchKnob};
 
 /// Steps that show a script's sizes before they are believed.
@@ -44,9 +37,9 @@ std::string wholeKnobs(const analysis::LiveStore& store) {
 
 /// The knob of that name. "": a knob of the usual names, or nullptr.
 Result<const ScriptKnob*> batchKnobOf(const analysis::LiveStore& store, const std::string& name) {
-  const ScriptKnob* knob = name.empty() ? nullptr : knobNamed(store, name);
+  const ScriptKnob* knob = name.empty() ? nullptr : store.scriptKnob(name);
   for (const std::string_view usual : kUsualBatchKnobs) {
-    if (name.empty() && !knob) knob = knobNamed(store, usual);
+    if (name.empty() && !knob) knob = store.scriptKnob(usual);
   }
   if (knob) return knob;
   const std::string others = wholeKnobs(store);
@@ -194,7 +187,7 @@ Result<ScriptSetting> ScriptSetting::find(const analysis::LiveStore& store,
   setting.declaredAt_ = (*batch)->declaredAt;
   setting.warning_ = (*batch)->warning;
   if (names.length.empty()) return setting;
-  const ScriptKnob* length = knobNamed(store, names.length);
+  const ScriptKnob* length = store.scriptKnob(names.length);
   if (!length) {
     return usageError("the script has no knob " + quoted(names.length) + "; it has " +
                       wholeKnobs(store));

@@ -25,7 +25,7 @@ struct SweptKnobs {
 /// were apart when the sweep began.
 class ScriptSetting {
  public:
-  /// Whether a knob of that name sets the batch size by custom, or is a loader's.
+  /// Whether a knob of that name is taken for the batch size where none is named.
   [[nodiscard]] static bool isUsualBatchKnob(std::string_view name);
   /// How many steps may have batches from before a knob was turned, which workers have fetched.
   [[nodiscard]] static std::size_t mostLateSteps(const analysis::LiveStore& store);

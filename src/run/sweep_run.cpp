@@ -39,13 +39,6 @@ constexpr int kMostBegunAgain = 2;
 /// Where each batch has another length, the longest counts, and more steps have it more likely.
 constexpr std::uint32_t kFewestStepsOfLengths = 24;
 
-std::size_t rowAt(const std::vector<events::StepRecord>& records, std::uint32_t step) {
-  const auto row = std::lower_bound(
-      records.begin(), records.end(), step,
-      [](const events::StepRecord& each, std::uint32_t number) { return each.step() < number; });
-  return static_cast<std::size_t>(row - records.begin());
-}
-
 }  // namespace
 
 std::uint32_t firstSweepBatch(std::uint32_t smallest, std::uint32_t largest) {
@@ -369,8 +362,9 @@ void SweepRun::turn(Setting setting, bool emptiesCache) {
 void SweepRun::awaitDelivery() {
   const auto& records = store_->steps().records;
   if (records.empty() || records.back().step() <= askedAt_) return;
-  if (std::any_of(records.begin() + static_cast<std::ptrdiff_t>(rowAt(records, askedAt_ + 1)),
-                  records.end(), [this](const auto& step) { return isAt(step); })) {
+  if (std::any_of(
+          records.begin() + static_cast<std::ptrdiff_t>(store_->steps().firstRowFrom(askedAt_ + 1)),
+          records.end(), [this](const auto& step) { return isAt(step); })) {
     isDelivered_ = true;
     return beginSteps();
   }
@@ -406,7 +400,7 @@ void SweepRun::beginSteps() {
 bool SweepRun::sawForeignStep() const {
   const auto& records = store_->steps().records;
   // The step before is the one in progress when the cache was emptied, or the first after it.
-  const std::size_t first = rowAt(records, firstStep_ - 1);
+  const std::size_t first = store_->steps().firstRowFrom(firstStep_ - 1);
   const std::uint32_t shorter = options_.sweep.epochSamples % next_->setting.batch;
   return std::any_of(records.begin() + static_cast<std::ptrdiff_t>(first), records.end(),
                      [&](const events::StepRecord& step) {
@@ -584,13 +578,13 @@ void SweepRun::onReceived() {
   if (isOverdue()) return conclude(false);
   if (script_) {
     const std::vector<std::size_t> rows = measuredRows();
-    const std::size_t first = rowAt(steps.records, firstStep_);
+    const std::size_t first = steps.firstRowFrom(firstStep_);
     const bool isEnough = rows.size() >= wanted;
     if (!isEnough && steps.records.size() < first + wanted * kMostStepsPerWanted) return;
     if (isEnough) last = steps.records[rows.back()].step();
   }
   if (steps.records.empty() || steps.records.back().step() < last) return;
-  const std::size_t index = rowAt(steps.records, last);
+  const std::size_t index = steps.firstRowFrom(last);
   const bool isLate = steps.records.back().step() >= last + kLateSpans;
   if (store_->hasQueue() && steps.deviceEndNs[index] < 0 && !isLate) return;
   conclude(false);
@@ -613,7 +607,7 @@ bool SweepRun::isOverdue() const {
 /// are the user's, or the last of a script's epoch.
 std::vector<std::size_t> SweepRun::measuredRows() const {
   const auto& records = store_->steps().records;
-  const std::size_t first = rowAt(records, firstStep_);
+  const std::size_t first = store_->steps().firstRowFrom(firstStep_);
   const std::size_t wanted = std::size_t{kWarmUpSteps} + options_.measuredSteps;
   const std::size_t end =
       std::min(records.size(), first + wanted * (script_ ? kMostStepsPerWanted : 1));

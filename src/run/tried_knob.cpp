@@ -43,7 +43,7 @@ bool canBeTried(const ScriptKnob& knob) {
 constexpr std::array kTriedKinds{events::MarkerKind::LossInterval, events::MarkerKind::Accumulation,
                                  events::MarkerKind::Precision};
 
-/// "it has accumulate, precision".
+/// A name that is none of `all`: "...; to be tried there is accumulate, precision".
 Error refusedName(const std::string& what, const std::vector<KnobToTry>& all) {
   std::string names;
   for (const KnobToTry& each : all) names += (names.empty() ? "" : ", ") + each.name;
@@ -53,11 +53,9 @@ Error refusedName(const std::string& what, const std::vector<KnobToTry>& all) {
 
 Result<TriedKnob> ofScript(const analysis::LiveStore& store, const std::string& name,
                            const std::string& text) {
-  const auto& knobs = store.scriptKnobs();
-  const auto found = std::find_if(knobs.begin(), knobs.end(),
-                                  [&](const ScriptKnob& each) { return each.name == name; });
+  const ScriptKnob* const found = store.scriptKnob(name);
   if (ScriptSetting::isUsualBatchKnob(name)) return refusedSize(name);
-  if (found == knobs.end()) {
+  if (!found) {
     return refusedName("the script has no knob \"" + name + '"', knobsToTry(store));
   }
   if (!canBeTried(*found)) return failure(name + " does not change how long a step takes");

@@ -11,11 +11,11 @@ namespace highwater::run {
 using session::Session;
 
 namespace {
-constexpr std::size_t kBlocksOfRound = 4, kFirstBlocksOfKnob = 2;
+constexpr std::size_t kBlocksOfRound = 4;
 }  // namespace
 
 std::size_t TryRun::blocks() const {
-  return (change_.knob.empty() ? 0 : kFirstBlocksOfKnob) + rounds_ * kBlocksOfRound;
+  return (change_.knob.empty() ? 0 : analysis::kFirstBlocksOfKnob) + rounds_ * kBlocksOfRound;
 }
 
 /// Whether the blocks so far leave open if there is a gain worth having.
@@ -28,8 +28,8 @@ bool TryRun::mayHideGain() const {
 /// A B B A: what changes slowly, as the machine's temperature, cancels.
 bool TryRun::isChanged(std::size_t block) const {
   if (!change_.knob.empty()) {
-    if (block < kFirstBlocksOfKnob) return block > 0;
-    block -= kFirstBlocksOfKnob;
+    if (block < analysis::kFirstBlocksOfKnob) return block > 0;
+    block -= analysis::kFirstBlocksOfKnob;
   }
   const std::size_t place = block % kBlocksOfRound;
   return place == 1 || place == 2;
@@ -88,6 +88,11 @@ void TryRun::interrupt() {
   session_->request(block(TryBlock::Part::kOver));
 }
 
+std::string TryRun::text() const {
+  if (!result_) return change_.text() + " was not tried: " + problem_;
+  return analysis::resultText(*result_) + (problem_.empty() ? "" : "; " + problem_);
+}
+
 double TryRun::progress() const {
   const auto all = static_cast<double>(blocks());
   const std::size_t done = begun_ > 0 ? begun_ - 1 : 0;
@@ -96,10 +101,8 @@ double TryRun::progress() const {
 
 /// Whether the knob of a script has the value that is tried.
 bool TryRun::tookKnob() const {
-  const auto& knobs = store_->scriptKnobs();
-  return std::none_of(knobs.begin(), knobs.end(), [this](const ScriptKnob& each) {
-    return each.name == change_.knob && each.value != knob_.value;
-  });
+  const ScriptKnob* const knob = store_->scriptKnob(change_.knob);
+  return !knob || knob->value == knob_.value;
 }
 
 /// Asks for the block of that number, or for the end of the try.
@@ -169,22 +172,18 @@ void TryRun::finish(std::string problem) {
   // One that was cut short has what its blocks tell, as the recording will say.
   const std::vector<analysis::TriedBlock> seen = analysis::lastTriedBlocksOf(*store_);
   result_ = analysis::triedFixOf(change_, seen);
-  problem_ = problem;
-  if (!result_) {
-    const char* const usual =
-        change_.knob.empty() ? "too few steps were measured, or the script waited though it was "
-                               "not to, as for a value that has another size each time"
-                             : "too few steps were measured, or the script did not take the "
-                               "knob's value with its next step";
+  problem_ = std::move(problem);
+  if (!result_ && problem_.empty()) {
     const bool wasDisturbed =
         std::any_of(seen.begin(), seen.end(),
                     [](const analysis::TriedBlock& each) { return each.isDisturbed; });
-    if (problem.empty()) {
-      problem = wasDisturbed
-                    ? "evaluations, checkpoints or starts of workers lay in nearly all blocks"
-                    : usual;
-    }
-    problem_ = std::move(problem);
+    problem_ = wasDisturbed
+                   ? "evaluations, checkpoints or starts of workers lay in nearly all blocks"
+               : change_.knob.empty()
+                   ? "too few steps were measured, or the script waited though it was not to, as "
+                     "for a value that has another size each time"
+                   : "too few steps were measured, or the script did not take the knob's value "
+                     "with its next step";
   }
   emit finished();
 }

@@ -58,6 +58,8 @@ class TryRun final : public QObject {
   [[nodiscard]] const std::optional<analysis::TriedFix>& result() const { return result_; }
   /// Why there is no result, or one of a part of the blocks only; empty while it runs.
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// What was measured, or why nothing was, for people. Once it is over.
+  [[nodiscard]] std::string text() const;
 
  signals:
   /// Another block was measured.

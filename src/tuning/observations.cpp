@@ -194,10 +194,7 @@ double stepMsOf(const analysis::LiveStore& store, std::span<const std::size_t> r
 
 std::uint32_t epochSamplesOf(const analysis::LiveStore& store) {
   const auto& records = store.steps().records;
-  const ScriptKnob* knob = nullptr;
-  for (const ScriptKnob& each : store.scriptKnobs()) {
-    if (each.name == kLoaderBatchKnob) knob = &each;
-  }
+  const ScriptKnob* const knob = store.scriptKnob(kLoaderBatchKnob);
   if (!store.run() || !knob || records.empty()) return 0;
   constexpr std::ptrdiff_t kLooksAt = 64;
   const auto first = records.end() - std::min(kLooksAt, std::ssize(records));
@@ -272,8 +269,8 @@ std::vector<Observation> observationsOf(const analysis::LiveStore& store) {
     if (seen.steps == 0) seen.driverIncludesEarlier = includesEarlier;
     ++seen.steps;
     seen.setting = setting;
-    seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     seen.sawShorterBatch = seen.sawShorterBatch || isAfterShorterBatch(records, row);
+    seen.peakCurrent = std::max(seen.peakCurrent, step.peak_current_bytes());
     if (seen.driverIncludesEarlier && !includesEarlier) {
       seen.driverIncludesEarlier = false;
       seen.peakDriver = step.peak_driver_bytes();

@@ -90,12 +90,9 @@ void MainWindow::showTry() {
                          60'000);
   } else if (tried->result()) {
     status_->showMessage({}, 1);
-    const std::string& cut = tried->problem();
-    notices_->showNote(
-        text("Tried " + analysis::resultText(*tried->result()) + (cut.empty() ? "" : "; " + cut)));
+    notices_->showNote(text("Tried " + tried->text()));
   } else {
-    notices_->showProblem(
-        tr("%1 was not tried: %2").arg(text(tried->change().text()), text(tried->problem())));
+    notices_->showProblem(text(tried->text()));
   }
 }
 

@@ -658,19 +658,13 @@ namespace {
 StepRows longestUntried(const LiveStore& store) {
   const auto& records = store.steps().records;
   const StepRows all{0, records.size()};
-  const auto rowOf = [&records](std::uint32_t step) {
-    const auto found =
-        std::partition_point(records.begin(), records.end(),
-                             [step](const events::StepRecord& each) { return each.step() < step; });
-    return static_cast<std::size_t>(found - records.begin());
-  };
   StepRows longest, current{0, 0};
   for (const auto& [first, last] : store.tried()) {
-    current.last = rowOf(first);
+    current.last = store.steps().firstRowFrom(first);
     if (current.size() > longest.size()) longest = current;
     // The step after a try begins with an idle device.
     current.first =
-        std::min(records.size(), last < records.back().step() ? rowOf(last + 2) : records.size());
+        last < records.back().step() ? store.steps().firstRowFrom(last + 2) : records.size();
   }
   current.last = records.size();
   if (current.last > current.first && current.size() > longest.size()) longest = current;
