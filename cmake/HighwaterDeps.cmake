@@ -2,7 +2,8 @@
 # stub libraries of packaging/macos/cross-link:
 #   highwater_flatbuffers_headers  headers only: generated code needs no library
 #   highwater_zstd, highwater_sqlite  for recordings, so only with HIGHWATER_GUI
-#   highwater_json  headers only
+#   highwater_json, highwater_protozero  headers only
+#   highwater_zlib  for compressed traces, so only with HIGHWATER_GUI
 #   highwater_elfutils  for call sites; only on Linux, and optional
 include_guard(GLOBAL)
 
@@ -74,6 +75,26 @@ function(highwater_find_json)
   target_include_directories(highwater_json SYSTEM INTERFACE "${HIGHWATER_JSON_INCLUDE_DIR}")
 endfunction()
 
+function(highwater_find_protozero)
+  find_path(HIGHWATER_PROTOZERO_INCLUDE_DIR protozero/pbf_writer.hpp)
+  if(NOT HIGHWATER_PROTOZERO_INCLUDE_DIR)
+    message(FATAL_ERROR "protozero was not found: install libprotozero-dev (Homebrew: protozero), "
+      "or run packaging/setup")
+  endif()
+  add_library(highwater_protozero INTERFACE)
+  target_include_directories(highwater_protozero SYSTEM INTERFACE
+    "${HIGHWATER_PROTOZERO_INCLUDE_DIR}")
+endfunction()
+
+function(highwater_find_zlib)
+  find_package(ZLIB QUIET)
+  if(NOT ZLIB_FOUND)
+    message(FATAL_ERROR
+      "zlib was not found: install zlib1g-dev (macOS's SDK has it), or run packaging/setup")
+  endif()
+  highwater_interface(highwater_zlib ZLIB::ZLIB)
+endfunction()
+
 # With elfutils a call site has file and line, without it a function name at best.
 function(highwater_find_elfutils)
   find_path(HIGHWATER_ELFUTILS_INCLUDE_DIR elfutils/libdwfl.h)
@@ -91,6 +112,8 @@ highwater_find_flatbuffers()
 if(HIGHWATER_GUI)
   highwater_find_zstd()
   highwater_find_sqlite()
+  highwater_find_protozero()
+  highwater_find_zlib()
 endif()
 highwater_find_json()
 if(NOT APPLE)

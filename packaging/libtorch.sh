@@ -163,7 +163,7 @@ sys.exit(not (3, int(sys.argv[1])) <= sys.version_info[:2] <= (3, 14))' "$oldest
 
 # PyTorch's own testing modules import these; some tests of the simulated device use those modules.
 # Building and running need neither, so failing to install them is no error.
-readonly test_packages="numpy expecttest"
+readonly test_packages="numpy expecttest perfetto"
 
 # True if .venv is in use and lacks one of them. Nothing is ever installed into the user's own Python.
 test_packages_missing() {

@@ -12,6 +12,7 @@ class Highwater < Formula
   depends_on "ninja" => :build
   depends_on "nlohmann-json" => :build
   depends_on "pkgconf" => :build
+  depends_on "protozero" => :build
   depends_on arch: :arm64
   depends_on macos: :sonoma
   depends_on "pytorch"
@@ -20,6 +21,7 @@ class Highwater < Formula
   depends_on "zstd"
 
   uses_from_macos "sqlite"
+  uses_from_macos "zlib"
 
   def install
     torch = Dir[Formula["pytorch"].opt_prefix/"**/share/cmake/Torch"].first

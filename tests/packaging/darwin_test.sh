@@ -32,7 +32,7 @@ case \$1 in
 esac
 S
 }
-formulae="cmake ninja ccache pkgconf qtbase qtsvg flatbuffers zstd cli11 nlohmann-json"
+formulae="cmake ninja ccache pkgconf qtbase qtsvg flatbuffers zstd cli11 nlohmann-json protozero"
 stand_in cmake <<'S'
 [ "$1" = --version ] && echo "cmake version 3.31.0" && exit
 echo "cmake $*" >>calls

@@ -3,7 +3,7 @@ usage: stub_libraries.py WORK   (WORK/imports.txt by mac_imports.py)
 
 A framework's stub holds the symbols that the real Mac binaries of PyTorch and Qt import from it. A
 symbol that is real but that none of them imports is added to EXTRA, after a look at Apple's headers.
-zstd and SQLite: the functions that the headers of this machine declare."""
+zstd, zlib and SQLite: the functions that the headers of this machine declare."""
 import collections
 import pathlib
 import re
@@ -53,3 +53,5 @@ if __name__ == "__main__":
         declared_functions("/usr/include/sqlite3.h", "sqlite3_"))
     tbd(work / "sdk/lib/libzstd.tbd", "/opt/homebrew/opt/zstd/lib/libzstd.1.dylib",
         declared_functions("/usr/include/zstd.h", "ZSTD_"))
+    tbd(work / "sdk/lib/libz.tbd", "/usr/lib/libz.1.dylib",
+        declared_functions("/usr/include/zlib.h", "deflat"))
