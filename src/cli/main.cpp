@@ -5,6 +5,7 @@
 #include "cli/accept_command.h"
 #include "cli/benchmark_command.h"
 #include "cli/compare_command.h"
+#include "cli/data_export.h"
 #include "cli/doctor/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/options.h"
@@ -13,7 +14,6 @@
 #include "cli/run_command.h"
 #include "cli/sweep_command.h"
 #include "cli/terminal.h"
-#include "cli/trace_export.h"
 #include "cli/window_command.h"
 #include "core/exit_codes.h"
 #include "core/version.h"
@@ -53,9 +53,9 @@ int execute(const CompareOptions& options, int argc, char** argv) {
   return runCompare(options);
 }
 
-int execute(const TraceOptions& options, int argc, char** argv) {
+int execute(const DataExportOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
-  return runTraceExport(options);
+  return runDataExport(options);
 }
 
 int execute(const AcceptOptions& options, int argc, char** argv) {

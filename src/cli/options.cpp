@@ -9,6 +9,7 @@
 
 #include "cli/benchmark_options.h"
 #include "cli/command_line_checks.h"
+#include "cli/data_export.h"
 #include "cli/help_text.h"
 #include "cli/picture_range.h"
 #include "cli/run_options.h"
@@ -398,8 +399,7 @@ class CommandLine {
       return text.empty() ? option : option->capture_default_str();
     };
     add("--to", exportOptions_.image,
-        "The file to write: a picture of the window (run.png), or a trace for Perfetto (run.json)",
-        "FILE")
+        "The file to write: a picture of the window (run.png) or a trace (run.pftrace)", "FILE")
         ->required();
     export_->add_flag("--force", exportOptions_.force, "Overwrite an existing file of that kind");
     add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
@@ -413,9 +413,8 @@ class CommandLine {
     export_->add_flag("--greyscale", exportOptions_.greyscale,
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer(
-        "Without --from, --until and --steps the whole run is written. A trace is in Chrome's "
-        "Trace Event Format, which Perfetto, chrome://tracing and tools for traces of "
-        "torch.profiler read.");
+        "Without --from, --until and --steps the whole run is written. What is not a picture: " +
+        dataFileKinds() + ".");
   }
 
   /// The part of the run that is exported.
@@ -442,17 +441,17 @@ class CommandLine {
     return {};
   }
 
-  /// An export to Chrome's format, which takes none of the options of a picture.
-  Result<Invocation> readTraceExport() {
+  /// An export of data, which takes none of the options of a picture.
+  Result<Invocation> readDataExport() {
     for (const char* name : {"--size", "--theme", "--view", "--greyscale"}) {
       if (export_->count(name) > 0) {
         return usageError(std::string(name) + " is for pictures, and " + exportOptions_.image +
-                          " is a trace");
+                          " is none");
       }
     }
-    return Invocation(TraceOptions{exportOptions_.recording, exportOptions_.image,
-                                   exportOptions_.force, exportOptions_.fromNs,
-                                   exportOptions_.untilNs, exportOptions_.steps});
+    return Invocation(DataExportOptions{exportOptions_.recording, exportOptions_.image,
+                                        exportOptions_.force, exportOptions_.fromNs,
+                                        exportOptions_.untilNs, exportOptions_.steps});
   }
 
   Result<Invocation> readExport() {
@@ -461,10 +460,7 @@ class CommandLine {
                         "\"; give a file's name there, and the end of the range as --until");
     }
     if (auto range = readExportRange(); !range) return range.error();
-    const std::filesystem::path file(exportOptions_.image);
-    if (QString::fromStdString(file.extension().string()).toLower() == u".json") {
-      return readTraceExport();
-    }
+    if (isDataFile(exportOptions_.image)) return readDataExport();
     auto size = readSize(sizeText_);
     if (!size) return size.error();
     constexpr std::string_view kThemes[] = {"dark", "light"};

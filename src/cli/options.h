@@ -100,11 +100,11 @@ struct AcceptOptions {
   FallbackAcceptance acceptance;
 };
 
-/// Options of `highwater export` to a trace.
-struct TraceOptions {
+/// Options of `highwater export` to data, such as a trace.
+struct DataExportOptions {
   std::string recording;
-  std::string trace;                                             ///< the file to write
-  bool force = false;                                            ///< overwrites an existing trace
+  std::string file;                                              ///< to write
+  bool force = false;                                            ///< overwrites one of its kind
   std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
   std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last
 };
@@ -140,7 +140,7 @@ struct DoctorOptions {
 
 /// Result of a valid command line: its command, as the type of its options.
 using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, TraceOptions, CompareOptions, DoctorOptions,
+                                ExportOptions, DataExportOptions, CompareOptions, DoctorOptions,
                                 AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or

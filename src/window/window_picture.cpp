@@ -90,8 +90,8 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   const QByteArray format = QByteArray::fromStdString(image.extension().string()).mid(1).toLower();
   if (!QImageWriter::supportedImageFormats().contains(format)) {
     return usageError(
-        "the name must end in .png or another kind of picture, or in .json for a "
-        "trace: " +
+        "the name must end in .png or another kind of picture, or as \"highwater export --help\" "
+        "lists for traces: " +
         image.string());
   }
   if (options.size.width() < 800 || options.size.height() < 600 || options.size.width() > 8192 ||

@@ -221,3 +221,12 @@ def code(text, *arguments):
 
 def script(name, *arguments):
     return [PYTHON, f"{name}.py", *arguments]
+
+
+def load_perfetto():
+    """The message classes of Perfetto's traces; None where the package is not installed."""
+    try:
+        from perfetto.protos.perfetto.trace import perfetto_trace_pb2
+    except ImportError:
+        return None
+    return perfetto_trace_pb2

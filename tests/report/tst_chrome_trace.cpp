@@ -184,7 +184,8 @@ class TestChromeTrace : public QObject {
   /// Quotes, control characters and markup in names stay text.
   void hostileNamesStayText() {
     std::string out;
-    report::ChromeTrace trace([&out](std::string_view piece) { out += piece; });
+    report::ChromeTrace format([&out](std::string_view piece) { out += piece; });
+    report::TraceEvents trace(format);
     const std::string name = "a\"b\\c\n</script>\x1b[31m\xff";
     Hello hello;
     hello.platform = name;
@@ -212,14 +213,23 @@ class TestChromeTrace : public QObject {
 
   void emptyRunIsATrace() {
     std::string out;
-    report::ChromeTrace trace([&out](std::string_view piece) { out += piece; });
+    report::ChromeTrace format([&out](std::string_view piece) { out += piece; });
+    report::TraceEvents trace(format);
     trace.finish();
     QVERIFY(QJsonDocument::fromJson(QByteArray::fromStdString(out)).isObject());
   }
 
+  void overwritesOnlyTraces_data() {
+    QTest::addColumn<QString>("ending");
+    for (const char* ending : {"json", "json.gz", "pftrace"}) {
+      QTest::newRow(ending) << ending;
+    }
+  }
+
   void overwritesOnlyTraces() {
+    QFETCH(QString, ending);
     const QString run = test::recordIn(folder_, "over.highwater", test::makeSampleRun());
-    const QString to = path("over.json");
+    const QString to = folder_.filePath("over." + ending);
     QCOMPARE(runHighwater({"export", run, "--to", to}).exitCode, int{kExitDone});
     const QByteArray first = contents(to);
     const auto again = runHighwater({"export", run, "--to", to});
@@ -228,14 +238,14 @@ class TestChromeTrace : public QObject {
     QCOMPARE(runHighwater({"export", run, "--to", to, "--force"}).exitCode, int{kExitDone});
     QCOMPARE(contents(to), first);
 
-    const QString other = path("package.json");
+    const QString other = folder_.filePath("package." + ending);
     QFile file(other);
-    QVERIFY(file.open(QFile::WriteOnly) && file.write("{\"name\": \"mine\"}") > 0);
+    QVERIFY(file.open(QFile::WriteOnly) && file.write("\n{\"name\": \"mine\"}") > 0);
     file.close();
     const auto refused = runHighwater({"export", run, "--to", other, "--force"});
     QCOMPARE(refused.exitCode, int{kExitFailed});
-    QVERIFY2(refused.err.contains("is not a trace"), qPrintable(refused.err));
-    QCOMPARE(contents(other), QByteArray("{\"name\": \"mine\"}"));
+    QVERIFY2(refused.err.contains("exists and is not a "), qPrintable(refused.err));
+    QCOMPARE(contents(other), QByteArray("\n{\"name\": \"mine\"}"));
   }
 
   void leavesNothingHalfWritten() {
@@ -252,9 +262,9 @@ class TestChromeTrace : public QObject {
     QVERIFY2(sized.err.contains("--size is for pictures"), qPrintable(sized.err));
     const auto upper = runHighwater({"export", run, "--to", path("UPPER.JSON")});
     QCOMPARE(upper.exitCode, int{kExitDone});
-    const auto other = runHighwater({"export", run, "--to", path("run.pftrace")});
+    const auto other = runHighwater({"export", run, "--to", path("run.docx")});
     QCOMPARE(other.exitCode, int{kExitUsage});
-    QVERIFY2(other.err.contains(".json for a trace"), qPrintable(other.err));
+    QVERIFY2(other.err.contains("highwater export --help"), qPrintable(other.err));
   }
 };
 
