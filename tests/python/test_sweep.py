@@ -106,7 +106,7 @@ class Sweeps(unittest.TestCase):
         done = self.sweep(LOADER.format(", num_workers=2, prefetch_factor=3"), options=["--json"])
         self.assertEqual(done.returncode, 0, done.stderr)
         settings, _ = self.settings(done)
-        self.assertEqual(len(settings), 3)
+        self.assertEqual(len(settings), 3, done.stdout + done.stderr)
         steps = self.batches_of_steps()
         for batch, peak in settings:
             self.assertGreaterEqual(steps.count(batch), 8)
