@@ -29,7 +29,7 @@ QMap<QString, Wall> walls() {
       {"run", {{"run", "core", "wire", "store", "analysis", "tuning", "session"}, true}},
       {"models", {{"models", "core", "analysis", "tuning"}, true}},
       {"views", {{"views", "models", "tuning", "analysis", "core"}, true, true}},
-      {"report", {{"report", "tuning", "analysis", "core"}, true}},
+      {"report", {{"report", "store", "tuning", "analysis", "core"}, true}},
       {"window", {all - QSet<QString>{"cli"}, true, true}},
       {"cli", {all, true, true}},
       {"probe", {{"probe", "core", "wire"}, false, false, true}},

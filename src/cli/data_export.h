@@ -1,16 +1,29 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include "cli/options.h"
+#include "core/recording_condition.h"
+#include "core/result.h"
 
 namespace highwater::cli {
+
+/// What an export has written.
+struct ExportOutcome {
+  RecordingCondition condition;  ///< of the recording
+  std::string text;              ///< for the user: "1200 events, 96 KiB"
+  std::uint64_t dropped = 0;     ///< events that the recording lacks
+  std::string remark;            ///< what to know beside; may be empty
+};
 
 /// Whether `highwater export` writes data to a file of that name, rather than a picture.
 [[nodiscard]] bool isDataFile(const std::string& name);
 
-/// The endings of data files and what they are, for help: ".json for Chrome's format, …".
+/// Whether it writes one table there: DataExportOptions::table.
+[[nodiscard]] bool isTableFile(const std::string& name);
+
+/// The endings of data files and what they are, for help.
 [[nodiscard]] std::string dataFileKinds();
 
 /// Runs `highwater export` to a file of data, such as a trace, whose kind follows from its ending.

@@ -18,6 +18,7 @@
 #include "core/option_values.h"
 #include "core/scenarios.h"
 #include "core/version.h"
+#include "report/run_tables.h"
 #include "run/fallback_acceptance.h"
 #include "run/tried_knob.h"
 
@@ -399,7 +400,8 @@ class CommandLine {
       return text.empty() ? option : option->capture_default_str();
     };
     add("--to", exportOptions_.image,
-        "The file to write: a picture of the window (run.png) or a trace (run.pftrace)", "FILE")
+        "The file to write: a picture of the window (run.png), or data by its ending (below)",
+        "FILE")
         ->required();
     export_->add_flag("--force", exportOptions_.force, "Overwrite an existing file of that kind");
     add("--from", fromText_, "Begin at this time of the run, for example 0:41.5", "TIME");
@@ -407,6 +409,8 @@ class CommandLine {
     add("--steps", stepsText_, "Write these steps, for example 120-139", "A-B")
         ->excludes("--from")
         ->excludes("--until");
+    add("--table", tableText_, "The table to write as CSV, for example steps or sync_points",
+        "NAME");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
     add("--theme", themeText_, "dark or light", "NAME");
     add("--view", viewText_, "timeline or tuning", "NAME");
@@ -449,9 +453,17 @@ class CommandLine {
                           " is none");
       }
     }
-    return Invocation(DataExportOptions{exportOptions_.recording, exportOptions_.image,
-                                        exportOptions_.force, exportOptions_.fromNs,
-                                        exportOptions_.untilNs, exportOptions_.steps});
+    if (!tableText_.empty()) {
+      if (!isTableFile(exportOptions_.image)) {
+        return usageError("--table is for .csv files, and " + exportOptions_.image + " is none");
+      }
+      std::vector<std::string_view> tables;
+      for (const report::RunTable& each : report::runTables()) tables.emplace_back(each.name);
+      if (auto known = checkChoice("--table", tableText_, tables); !known) return known.error();
+    }
+    return Invocation(DataExportOptions{
+        exportOptions_.recording, exportOptions_.image, tableText_.empty() ? "steps" : tableText_,
+        exportOptions_.force, exportOptions_.fromNs, exportOptions_.untilNs, exportOptions_.steps});
   }
 
   Result<Invocation> readExport() {
@@ -639,6 +651,7 @@ class CommandLine {
   std::string sizeText_ = "1600x1000";
   std::string themeText_ = "dark";
   std::string viewText_ = "timeline";
+  std::string tableText_;
   std::string fromText_, untilText_, stepsText_;
 };
 

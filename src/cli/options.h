@@ -104,6 +104,7 @@ struct AcceptOptions {
 struct DataExportOptions {
   std::string recording;
   std::string file;                                              ///< to write
+  std::string table = "steps";                                   ///< of a CSV file
   bool force = false;                                            ///< overwrites one of its kind
   std::optional<std::int64_t> fromNs, untilNs;                   ///< since the start of the run
   std::optional<std::pair<std::uint32_t, std::uint32_t>> steps;  ///< the first and the last

@@ -58,7 +58,7 @@ constexpr unsigned kClocks = 1, kId = 1, kTimestamp = 2;
 }
 }  // namespace field
 
-enum class Type : std::int32_t { kSpanBegin = 1, kSpanEnd = 2, kInstant = 3, kCounter = 4 };
+enum class EventType : std::int32_t { kSpanBegin = 1, kSpanEnd = 2, kInstant = 3, kCounter = 4 };
 
 const char* nameOf(TraceLane lane) {
   switch (lane) {
@@ -137,7 +137,7 @@ bool isNew(std::vector<bool>& known, std::uint32_t id) {
   return true;
 }
 
-void addHead(Fields& event, Type type, std::uint64_t track) {
+void addHead(Fields& event, EventType type, std::uint64_t track) {
   event.add_enum(field::event::kType, static_cast<std::int32_t>(type));
   event.add_uint64(field::event::kTrack, track);
 }
@@ -197,7 +197,7 @@ void PerfettoTrace::span(const TraceEvent& event, std::uint64_t track) {
   const bool isInstant = event.kind == TraceEvent::Kind::kInstant;
   packet(spanBytes_, event.beginNs, kNeedsTexts, [&](Fields& fields) {
     nested(fields, field::packet::kTrackEvent, [&](Fields& of) {
-      addHead(of, isInstant ? Type::kInstant : Type::kSpanBegin, track);
+      addHead(of, isInstant ? EventType::kInstant : EventType::kSpanBegin, track);
       of.add_uint64(field::event::kCategoryIds, categories_[event.category]);
       if (event.name.id != 0) {
         of.add_uint64(field::event::kNameId, event.name.id);
@@ -216,7 +216,7 @@ void PerfettoTrace::span(const TraceEvent& event, std::uint64_t track) {
   if (!isInstant) {
     packet(spanBytes_, endNs, 0, [&](Fields& fields) {
       nested(fields, field::packet::kTrackEvent,
-             [&](Fields& of) { addHead(of, Type::kSpanEnd, track); });
+             [&](Fields& of) { addHead(of, EventType::kSpanEnd, track); });
     });
   }
   spans_.push_back({event.beginNs, endNs, first, spanBytes_.size() - first});
@@ -227,7 +227,7 @@ void PerfettoTrace::counters(const TraceEvent& event) {
     const std::uint64_t track = trackOfCounter(event, each.key);
     packet(out_, event.beginNs, 0, [&](Fields& fields) {
       nested(fields, field::packet::kTrackEvent, [&](Fields& of) {
-        addHead(of, Type::kCounter, track);
+        addHead(of, EventType::kCounter, track);
         if (const auto* number = std::get_if<double>(&each.value)) {
           of.add_double(field::event::kDoubleCounterValue, *number);
         } else if (const auto* bytes = std::get_if<std::uint64_t>(&each.value)) {

@@ -13,12 +13,6 @@ namespace {
 
 constexpr std::int64_t kBaseEveryNs = std::int64_t{7'889'238} * 1'000'000'000;
 
-/// A span that only ends where the range begins does not touch it; an event without a duration
-/// does.
-bool touches(const analysis::TimeRange& range, std::int64_t beginNs, std::int64_t endNs) {
-  return beginNs < range.endNs && (endNs > range.beginNs || beginNs >= range.beginNs);
-}
-
 /// A span of a thread. The name is set apart.
 template <typename Event>
 TraceEvent spanOf(const Event& event, TraceLane lane, std::string_view category, ThreadId thread) {
@@ -94,7 +88,7 @@ void TraceEvents::takeBatch(const EventBatch& batch) {
 template <typename Event>
 void TraceEvents::giveAll(std::span<const Event> events) {
   for (const Event& event : events) {
-    if (range_ && !touches(*range_, beginNsOf(event), endNsOf(event))) continue;
+    if (range_ && !analysis::touches(*range_, beginNsOf(event), endNsOf(event))) continue;
     give(event);
     ++written_;
   }

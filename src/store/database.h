@@ -9,10 +9,12 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "core/result.h"
 
-/// SQLite's C interface with Result and RAII. For the sources of store/ only.
+/// SQLite's C interface with Result and RAII. For the sources of store/, and for the tables that
+/// report/ writes.
 namespace highwater::store {
 
 /// Deleter of a SQLite connection for std::unique_ptr.
@@ -38,6 +40,17 @@ class Statement {
   [[nodiscard]] Result<void> run(const Values&... values) {
     int index = 0;
     (bind(++index, values), ...);
+    Result<bool> row = step();
+    sqlite3_reset(statement_.get());
+    if (!row) return row.error();
+    return {};
+  }
+
+  /// The same for any number of values, each of a type that run() takes, or a variant of such.
+  template <typename Value>
+  [[nodiscard]] Result<void> runAll(std::span<const Value> values) {
+    int index = 0;
+    for (const Value& each : values) bind(++index, each);
     Result<bool> row = step();
     sqlite3_reset(statement_.get());
     if (!row) return row.error();
@@ -72,13 +85,19 @@ class Statement {
   void bind(int index, double value);
   void bind(int index, std::string_view value);
   void bind(int index, std::span<const std::uint8_t> value);
+  void bind(int index, std::monostate) { sqlite3_bind_null(statement_.get(), index); }
+  void bind(int index, const std::string& value) { bind(index, std::string_view(value)); }
   template <typename T>
   void bind(int index, const std::optional<T>& value) {
     if (value) {
       bind(index, *value);
     } else {
-      sqlite3_bind_null(statement_.get(), index);
+      bind(index, std::monostate());
     }
+  }
+  template <typename... T>
+  void bind(int index, const std::variant<T...>& value) {
+    std::visit([&](const auto& held) { bind(index, held); }, value);
   }
 
   std::unique_ptr<sqlite3_stmt, FinalizeStatement> statement_;

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <filesystem>
+
+#include "cli/data_export.h"
+
+namespace highwater::cli {
+
+/// Writes one table of a recording (DataExportOptions::table) as CSV. Fails where the recording
+/// cannot be read or the file not be written; no file is left then.
+[[nodiscard]] Result<ExportOutcome> writeCsv(const DataExportOptions& options);
+
+/// Writes all tables into a folder, each as a CSV file; those that were there stay where it fails.
+[[nodiscard]] Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options);
+
+/// Writes all tables into a SQLite file.
+[[nodiscard]] Result<ExportOutcome> writeSqlite(const DataExportOptions& options);
+
+/// Whether a file was written so.
+[[nodiscard]] bool isCsv(const std::filesystem::path& file);
+[[nodiscard]] bool isSqliteTables(const std::filesystem::path& file);
+
+}  // namespace highwater::cli

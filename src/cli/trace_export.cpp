@@ -1,0 +1,59 @@
+#include "cli/trace_export.h"
+
+#include <QSaveFile>
+#include <optional>
+#include <utility>
+
+#include "cli/export_range.h"
+#include "cli/output_file.h"
+#include "core/units.h"
+#include "report/gzip.h"
+
+namespace highwater::cli {
+namespace {
+
+/// What Perfetto can load in a browser, whose memory for WebAssembly is at most 4 GiB:
+/// perfetto.dev/docs/visualization/large-traces.
+constexpr std::uint64_t kMostInBrowser = std::uint64_t{2} << 30;
+
+}  // namespace
+
+Result<ExportOutcome> writeTrace(const DataExportOptions& options, MakeTrace make,
+                                 bool isCompressed) {
+  QSaveFile file(QString::fromStdString(options.file));
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
+  run::LoadControl control;
+  control.mostBytes = UINT64_MAX;  // nothing of it stays in memory
+  // What cannot be written any more need not be read.
+  control.cancelled = [&file] { return file.error() != QFileDevice::NoError; };
+  const auto range = rangeOf(options, control);
+  if (!range) return range.error();
+  report::Write write = writeTo(file);
+  std::optional<report::Gzip> gzip;
+  if (isCompressed) {
+    gzip.emplace(std::move(write));
+    write = [&gzip](std::string_view piece) { gzip->write(piece); };
+  }
+  const auto format = make(std::move(write));
+  report::TraceEvents trace(*format, *range);
+  const auto condition = run::loadReadablePart(options.recording, trace, control);
+  if (control.cancelled()) return notWritten(file, "--to");
+  if (!condition) return condition.error();
+  trace.finish();
+  if (gzip) {
+    if (auto done = gzip->finish(); !done) return done.error();
+  }
+  const auto size = static_cast<std::uint64_t>(file.size());
+  if (!file.commit()) return notWritten(file, "--to");
+  ExportOutcome outcome{*condition,
+                        std::to_string(trace.written()) + " events, " + formatBytes(size),
+                        trace.dropped(),
+                        {}};
+  if (size > kMostInBrowser) {
+    outcome.remark = "browsers open traces up to some " + formatBytes(kMostInBrowser) +
+                     "; --steps or --from and --until write a part";
+  }
+  return outcome;
+}
+
+}  // namespace highwater::cli

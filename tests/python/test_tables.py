@@ -1,0 +1,149 @@
+"""`highwater export` to tables: CSV and SQLite, as others read them.
+
+Needs HIGHWATER_BIN, the folder of the program `highwater`.
+"""
+import csv
+import json
+import os
+import sqlite3
+import subprocess
+import tempfile
+import unittest
+
+from test_recordings import PROGRAM, read
+
+# Those that a recording has too, made by other code as it is written.
+OF_RECORDING = ("steps", "markers", "fallbacks", "sync_points", "host_samples", "phase_memory")
+
+
+@unittest.skipUnless(os.path.exists(PROGRAM), "HIGHWATER_BIN does not name the folder of highwater")
+class Tables(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        cls.recording = cls.path("run.highwater")
+        subprocess.run([PROGRAM, "record", "--scenario", "hidden-fallback", "--device", "sim", "--steps", "12", "--level", "ops",
+                        "--set", "6:batch=8", "-o", cls.recording], check=True, capture_output=True, timeout=300)
+        cls.said = cls.export("run.sqlite")
+        cls.database = sqlite3.connect(cls.path("run.sqlite"))
+        cls.addClassCleanup(cls.database.close)
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    @classmethod
+    def run_export(cls, name, *options):
+        return subprocess.run([PROGRAM, "export", cls.recording, "--to", cls.path(name), *options], text=True,
+                              capture_output=True, timeout=300, check=False)
+
+    @classmethod
+    def export(cls, name, *options):
+        done = cls.run_export(name, *options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def rows(self, query):
+        return self.database.execute(query).fetchall()
+
+    def refused(self, name, *options):
+        done = self.run_export(name, *options)
+        self.assertNotEqual(done.returncode, 0, done.stdout)
+        return done.stderr
+
+    def tables(self):
+        return [name for name, in self.rows("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+
+    def test_events_are_those_of_the_recording(self):
+        recording = sqlite3.connect(f"file:{self.recording}?mode=ro", uri=True)
+        self.addCleanup(recording.close)
+        for table in OF_RECORDING:
+            columns = ", ".join(name for _, name, *_ in recording.execute(f"PRAGMA table_info({table})"))
+            # A text that a recording leaves empty is unknown here.
+            wanted = [tuple(None if value == "" else value for value in row)
+                      for row in recording.execute(f"SELECT {columns} FROM {table}")]
+            self.assertEqual(self.rows(f"SELECT {columns} FROM {table}"), wanted, table)
+        self.assertEqual(self.rows("SELECT count(*) FROM steps"), [(12,)])
+        self.assertEqual(self.rows("SELECT count(*) FROM markers WHERE kind = 'batch_size'"), [(1,)])
+        self.assertGreater(self.rows("SELECT count(*) FROM ops")[0][0], 1000)
+
+    def test_samples_findings_and_account_are_those_of_the_report(self):
+        report = json.loads(subprocess.run([PROGRAM, "report", "--json", self.recording], check=True, capture_output=True,
+                                           text=True, timeout=120).stdout)
+        self.assertEqual(self.rows("SELECT kind, title, line, count, gain_low_ms FROM findings"),
+                         [(each["kind"], each["title"], each["line"], each["count"], (each["gain_ms"] or {}).get("low"))
+                          for each in report["findings"]])
+        self.assertEqual([total for total, in self.rows("SELECT total_ms FROM account")],
+                         [each["total_ms"] for each in report["time"]["rows"]])
+        self.assertAlmostEqual(self.rows("SELECT sum(total_ms) FROM account")[0][0], report["time"]["range_ms"], places=3)
+        run = dict(self.rows("SELECT key, value FROM run"))
+        self.assertEqual((run["device"], run["simulated"], run["scenario"]), ("simulated mps", "true", "hidden-fallback"))
+        largest, = self.rows("SELECT max(current_bytes) FROM memory_samples")[0]
+        self.assertGreater(largest, 1 << 20)
+
+    def test_csv_is_the_same(self):
+        said = self.export("tables/")
+        self.assertIn("rows in 16 tables", said)
+        self.assertEqual(sorted(os.listdir(self.path("tables"))), [f"{name}.csv" for name in self.tables()])
+        for table in self.tables():
+            with open(self.path(f"tables/{table}.csv"), encoding="utf-8", newline="") as file:
+                rows = list(csv.DictReader(file))
+            self.assertTrue(all(row.pop("device") == "simulated mps" for row in rows))
+            kinds = {name: kind for _, name, kind, *_ in self.rows(f"PRAGMA table_info({table})")}
+            read_as = {"INTEGER": int, "REAL": float, "TEXT": str}
+            values = [tuple(read_as[kinds[name]](value) if value else None for name, value in row.items()) for row in rows]
+            self.assertEqual(values, self.rows(f"SELECT * FROM {table}"), table)
+        self.export("waits.csv", "--table", "sync_points")
+        self.assertEqual(read_text(self.path("waits.csv")), read_text(self.path("tables/sync_points.csv")))
+        self.export("plain.csv")
+        self.assertEqual(read_text(self.path("plain.csv")), read_text(self.path("tables/steps.csv")))
+
+    def test_a_part(self):
+        done = self.run_export("part.sqlite", "--steps", "3-4")
+        self.assertIn("findings and account are of the whole run", done.stderr)
+        part = sqlite3.connect(self.path("part.sqlite"))
+        self.addCleanup(part.close)
+        self.assertEqual(part.execute("SELECT step FROM steps").fetchall(), [(3,), (4,)])
+        self.assertEqual(part.execute("SELECT DISTINCT step FROM phases").fetchall(), [(3,), (4,)])
+        self.assertEqual(part.execute("SELECT count(*) FROM findings").fetchone(), (0,))
+
+    def test_bad_input(self):
+        self.assertIn("sync_points", self.refused("a.csv", "--table", "waits"))
+        self.assertIn("--table is for .csv files", self.refused("a.sqlite", "--table", "steps"))
+        self.assertIn("--theme is for pictures", self.refused("a.csv", "--theme", "light"))
+        self.assertIn("the recording has only the steps up to 12", self.refused("a.sqlite", "--steps", "50-60"))
+        for name in ("no/such/folder/a.csv", "no/such/folder/a.sqlite", "no/such/folder/tables/"):
+            self.assertIn("no/such/folder", self.refused(name))
+        self.assertFalse([name for name in os.listdir(self.folder.name) if name.startswith("a.") or name == "no"])
+
+    def test_overwrites_only_its_own(self):
+        for name, other in (("over.csv", "step,loss\n1,2\n"), ("over.sqlite", "SQLite format 3\0 of somebody else")):
+            self.export(name)
+            self.assertIn("give --force", self.refused(name))
+            before = read_text(self.path(name))
+            self.export(name, "--force")
+            self.assertEqual(len(read_text(self.path(name))), len(before))
+            with open(self.path(name), "w", encoding="utf-8") as file:
+                file.write(other)
+            self.assertIn("exists and is not a", self.refused(name, "--force"))
+            self.assertEqual(read_text(self.path(name)), other.encode())
+        # A recording is a SQLite file too.
+        os.symlink(self.recording, self.path("mine.sqlite"))
+        before = read(self.recording)
+        self.refused("mine.sqlite", "--force")
+        self.assertEqual(read(self.recording), before)
+        os.makedirs(self.path("folder"))
+        with open(self.path("folder/steps.csv"), "w", encoding="utf-8") as file:
+            file.write("mine")
+        self.assertIn("steps.csv exists and is not a", self.refused("folder/", "--force"))
+        self.assertEqual(os.listdir(self.path("folder")), ["steps.csv"])
+
+
+def read_text(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+if __name__ == "__main__":
+    unittest.main()
