@@ -67,7 +67,7 @@ case "$*" in
   *"pip install"*torch==*)
     echo "pip $*" >>calls
     torch=.venv/lib/python3.12/site-packages/torch
-    mkdir -p $torch/share/cmake/Torch $torch/../numpy $torch/../expecttest
+    mkdir -p $torch/share/cmake/Torch $torch/../numpy $torch/../expecttest $torch/../perfetto
     touch $torch/share/cmake/Torch/TorchConfig.cmake
     echo "__version__ = '2.13.0'" >$torch/version.py
     echo 'set(PACKAGE_VERSION "2.13.0")' >$torch/share/cmake/Torch/TorchConfigVersion.cmake ;;

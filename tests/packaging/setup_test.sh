@@ -206,11 +206,11 @@ expect_said "libtorch 2.13.0 of the checkout's .venv"
 [ ! -s "$scratch/calls" ] || broken "an index was looked for"
 
 # The Python packages of the tests: missing ones are mentioned, and installed once they are available.
-expect_said "could not install numpy expecttest into .venv; the tests that need them are left out"
+expect_said "could not install numpy expecttest perfetto into .venv; the tests that need them are left out"
 PIP_CONFIG_FILE=/dev/null attempt packaging/setup --check
 expect_status 0
-expect_said "numpy expecttest"
-for name in numpy expecttest; do
+expect_said "numpy expecttest perfetto"
+for name in numpy expecttest perfetto; do
   rm -rf "$scratch/wheel" && mkdir -p "$scratch/wheel/$name" "$scratch/wheel/$name-1.0.dist-info"
   touch "$scratch/wheel/$name/__init__.py" "$scratch/wheel/$name-1.0.dist-info/RECORD"
   printf 'Metadata-Version: 2.1\nName: %s\nVersion: 1.0\n' "$name" >"$scratch/wheel/$name-1.0.dist-info/METADATA"
@@ -223,7 +223,7 @@ for round in 1 2; do
   expect_status 0
   expect_not_said "could not install"
   case $round in
-    1) expect_said "installing numpy expecttest into .venv" ;;
+    1) expect_said "installing numpy expecttest perfetto into .venv" ;;
     2) expect_not_said "installing" ;;
   esac
 done
