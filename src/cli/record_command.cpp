@@ -20,6 +20,7 @@
 #include "core/exit_codes.h"
 #include "core/knobs.h"
 #include "core/units.h"
+#include "report/report_device.h"
 #include "report/report_text.h"
 #include "run/abort_recovery.h"
 #include "run/recording_output.h"

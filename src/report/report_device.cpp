@@ -230,6 +230,11 @@ void addIdleLine(const LiveStore& store, TextTable& head) {
 
 }  // namespace
 
+std::string deviceSentence(const DeviceReport& device) {
+  const std::string label(deviceLabel(device));
+  return device.reason.empty() ? label : label + ": " + plainText(device.reason);
+}
+
 void addDeviceParts(const LiveStore& store, QJsonObject& report) {
   const bool known = store.hasQueue() && !store.isUnobserved();
   const auto orNone = [known](const QJsonObject& part) {

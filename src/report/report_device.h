@@ -5,9 +5,13 @@
 
 #include "analysis/device/device_work.h"
 #include "analysis/live_store.h"
+#include "core/messages.h"
 #include "report/text_table.h"
 
 namespace highwater::report {
+
+/// The device and why it was chosen: "simulated mps: there is no Metal on Linux".
+[[nodiscard]] std::string deviceSentence(const DeviceReport& device);
 
 /// Adds device_path, execution, idle_estimate and device_work to a JSON report (see
 /// docs/report-json.md), each null for the CPU and at level off.

@@ -4,14 +4,10 @@
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
-#include "core/messages.h"
 #include "core/recording_condition.h"
 #include "report/text_wrap.h"
 
 namespace highwater::report {
-
-/// The device and why it was chosen: "simulated mps: there is no Metal on Linux".
-[[nodiscard]] std::string deviceSentence(const DeviceReport& device);
 
 /// Writes the result that `highwater record` and `run` print at the end of a run, in lines of
 /// `width`: verdict, first findings, what ran, where its time went, steps, memory, waits and the
