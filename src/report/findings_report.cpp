@@ -16,12 +16,6 @@ using analysis::AcceptedFallback;
 using analysis::Finding;
 using analysis::Findings;
 
-/// The advice with the command that accepts a fallback.
-std::string adviceText(const Finding& finding) {
-  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
-  return finding.advice + (acceptable ? " (highwater accept)" : "");
-}
-
 QJsonObject gainJson(const analysis::Gain& gain) {
   return {{"estimate", gain.estimate}, {"low", gain.low}, {"high", gain.high}};
 }
@@ -34,7 +28,7 @@ QJsonObject findingJson(const Finding& finding) {
           {"title", text(finding.title)},
           {"gain", textOrNull(finding.gain)},
           {"evidence", text(finding.evidence)},
-          {"advice", text(adviceText(finding))},
+          {"advice", text(findingAdvice(finding))},
           {"weight", finding.weight},
           {"vague", finding.vague},
           {"waits_ms", orNull(finding.waitsMs)},
@@ -54,13 +48,10 @@ QJsonObject findingJson(const Finding& finding) {
           {"source", textOrNull(std::string(findingSource(finding.kind)))}};
 }
 
-std::string acceptedLine(const AcceptedFallback& accepted, std::size_t width) {
+std::string acceptedText(const AcceptedFallback& accepted) {
   const std::string reason = accepted.reason.empty() ? "no reason given" : accepted.reason;
-  return hangingText("  ",
-                     "Accepted: " + plainText(accepted.op) + " on the CPU, " +
-                         std::to_string(accepted.count) + " times, " + formatMs(accepted.costMs) +
-                         " a step: " + plainText(reason),
-                     4, width);
+  return "Accepted: " + accepted.op + " on the CPU, " + std::to_string(accepted.count) +
+         " times, " + formatMs(accepted.costMs) + " a step: " + reason;
 }
 
 }  // namespace
@@ -91,51 +82,64 @@ std::string briefFindings(const Findings& findings, std::size_t width) {
   return lines.empty() ? lines : lines + '\n';
 }
 
+std::string findingAdvice(const Finding& finding) {
+  const bool acceptable = finding.kind == analysis::FindingKind::Fallback;
+  return finding.advice + (acceptable ? " (highwater accept)" : "");
+}
+
+std::string noFindingsText(const Findings& findings) {
+  if (!findings.found.empty()) return {};
+  if (findings.steps == 0) {
+    return "none yet: the first step is not counted (warm-up), and " +
+           std::to_string(analysis::kLeastSteps) + " more are needed";
+  }
+  if (findings.unobserved) {
+    return "none about memory; waits and fallbacks were not looked for (level off)";
+  }
+  return "none in " + std::to_string(findings.steps) + " steps" +
+         (findings.ofRange ? "" : " (without warm-up, the first)");
+}
+
+std::vector<std::string> afterFindings(const Findings& findings) {
+  std::vector<std::string> texts;
+  if (findings.steps == 0 && findings.found.empty()) return texts;
+  // The verdict tells of the waits alone.
+  const bool said = findings.verdict.text.find("host's waits") != std::string::npos &&
+                    findings.gainOfWaitsMs && findings.gainOfAllMs &&
+                    gainText(*findings.gainOfWaitsMs) == gainText(*findings.gainOfAllMs);
+  if (findings.priced() > 1 && findings.gainOfAllMs && !said) {
+    texts.push_back("Fixing all of these saves " + gainText(*findings.gainOfAllMs));
+  }
+  for (const analysis::TriedFix& fix : findings.tried) {
+    texts.push_back("Tried " + resultText(fix));
+  }
+  for (const AcceptedFallback& accepted : findings.accepted) {
+    texts.push_back(acceptedText(accepted));
+  }
+  return texts;
+}
+
 std::string findingsText(const Findings& findings, std::size_t width) {
   const std::string head = "Findings  ";
-  const auto none = [&](const std::string& why) {
-    return hangingText(head, "none" + why, head.size(), width);
-  };
   std::string lines;
   if (!findings.verdict.text.empty()) {
     lines = hangingText("", plainText(findings.verdict.text), 2, width) + '\n';
   }
-  if (findings.steps == 0 && findings.found.empty()) {
-    return lines + none(" yet: the first step is not counted (warm-up), and " +
-                        std::to_string(analysis::kLeastSteps) + " more are needed");
-  }
-  if (!findings.found.empty()) {
-    lines += "Findings\n";
-  } else if (findings.unobserved) {
-    lines += none(" about memory; waits and fallbacks were not looked for (level off)");
-  } else {
-    lines += none(" in " + std::to_string(findings.steps) + " steps" +
-                  (findings.ofRange ? "" : " (without warm-up, the first)"));
-  }
+  const std::string none = noFindingsText(findings);
+  lines += none.empty() ? "Findings\n" : hangingText(head, none, head.size(), width);
   int number = 0;
   for (const Finding& finding : findings.found) {
     const std::string begin = "  " + std::to_string(++number) + ". ", space(begin.size(), ' ');
     lines +=
         hangingText(begin, plainText(findingHeadline(finding)), space.size(), width) +
         hangingText(space, plainText(finding.evidence), space.size(), width) +
-        hangingText(space, "To do: " + plainText(adviceText(finding)), space.size() + 2, width);
+        hangingText(space, "To do: " + plainText(findingAdvice(finding)), space.size() + 2, width);
     if (const std::string_view source = findingSource(finding.kind); !source.empty()) {
       lines += hangingText(space, "See: " + std::string(source), space.size() + 2, width);
     }
   }
-  // The verdict tells of the waits alone.
-  const bool said = findings.verdict.text.find("host's waits") != std::string::npos &&
-                    findings.gainOfWaitsMs && findings.gainOfAllMs &&
-                    gainText(*findings.gainOfWaitsMs) == gainText(*findings.gainOfAllMs);
-  if (findings.priced() > 1 && findings.gainOfAllMs && !said) {
-    lines +=
-        hangingText("  ", "Fixing all of these saves " + gainText(*findings.gainOfAllMs), 4, width);
-  }
-  for (const analysis::TriedFix& fix : findings.tried) {
-    lines += hangingText("  ", "Tried " + plainText(resultText(fix)), 4, width);
-  }
-  for (const AcceptedFallback& accepted : findings.accepted) {
-    lines += acceptedLine(accepted, width);
+  for (const std::string& each : afterFindings(findings)) {
+    lines += hangingText("  ", plainText(each), 4, width);
   }
   return lines;
 }
@@ -152,7 +156,7 @@ std::string findingsMarkdown(const Findings& findings) {
   for (const Finding& finding : findings.found) {
     lines += std::to_string(++number) + ". **" + markdownText(findingHeadline(finding)) +
              "**  \n   " + markdownText(finding.evidence) +
-             "  \n   To do: " + markdownText(adviceText(finding)) + '\n';
+             "  \n   To do: " + markdownText(findingAdvice(finding)) + '\n';
   }
   for (const analysis::TriedFix& fix : findings.tried) {
     lines += "\nTried " + markdownText(resultText(fix)) + '\n';

@@ -3,6 +3,7 @@
 #include <QJsonObject>
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "analysis/findings/findings.h"
 
@@ -13,6 +14,17 @@ namespace highwater::report {
 
 /// The same with the line of code, where the headline does not name it.
 [[nodiscard]] std::string findingWithLine(const analysis::Finding& finding);
+
+/// What to do about a finding, with the command that accepts a fallback.
+[[nodiscard]] std::string findingAdvice(const analysis::Finding& finding);
+
+/// Why the list of findings is empty: "none in 59 steps (without warm-up, the first)". Empty where
+/// it is not.
+[[nodiscard]] std::string noFindingsText(const analysis::Findings& findings);
+
+/// What follows the list, a text each: what fixing all of them saves, what was tried, and the
+/// accepted fallbacks.
+[[nodiscard]] std::vector<std::string> afterFindings(const analysis::Findings& findings);
 
 /// The findings as a text: each with its cost, its evidence and what to do; then the accepted
 /// fallbacks. Wrapped to `width`.
