@@ -13,19 +13,24 @@
 #include "run/recording_loader.h"
 
 namespace highwater::cli {
+
+std::string loadForReport(const std::filesystem::path& path, analysis::LiveStore& store,
+                          RecordingCondition& condition) {
+  store.setMemoryBudget(kReportMemory);
+  auto loaded = run::loadReadablePart(path, store);
+  if (!loaded) {
+    condition.damage = {loaded.error().message};
+    return loaded.error().message;
+  }
+  condition = *loaded;
+  return condition.damage.empty() ? std::string() : run::damageText(path, condition);
+}
+
 int runReport(const ReportOptions& options) {
   const std::filesystem::path path = options.recording;
   analysis::LiveStore store;
-  store.setMemoryBudget(kReportMemory);
   RecordingCondition condition;
-  std::string problem;
-  if (auto loaded = run::loadReadablePart(path, store)) {
-    condition = *loaded;
-    if (!condition.damage.empty()) problem = run::damageText(path, condition);
-  } else {
-    problem = loaded.error().message;
-    condition.damage = {problem};
-  }
+  const std::string problem = loadForReport(path, store, condition);
   // If the stream is damaged, the report shows what came before.
   if (problem.empty() || store.hello()) {
     const analysis::RunSummary summary = analysis::summarize(store);
@@ -33,12 +38,12 @@ int runReport(const ReportOptions& options) {
       const QJsonDocument report(report::reportJson(store, summary, condition));
       print(report.toJson(QJsonDocument::Indented).toStdString());
     } else {
-      // Markdown does not depend on a terminal.
-      constexpr std::size_t kMarkdownWidth = 100;
-      const auto write = options.markdown ? &report::reportMarkdown : &report::reportText;
-      print(write(
-          path.filename().string(), store, summary, condition,
-          {.width = options.markdown ? kMarkdownWidth : textWidth(stdout), .full = options.full}));
+      const std::string title = path.filename().string();
+      print(options.markdown
+                ? report::reportMarkdown(title, store, summary, condition,
+                                         {.width = kFixedWidth, .full = options.full})
+                : report::reportText(title, store, summary, condition,
+                                     {.width = textWidth(stdout), .full = options.full}));
     }
   }
   if (problem.empty()) return kExitDone;
