@@ -117,11 +117,14 @@ std::string runResult(const LiveStore& store, std::size_t width) {
   return briefFindings(findings, width) + table.text(0, width);
 }
 
-namespace {
+std::string titleWithDevice(const std::string& title, const LiveStore& store) {
+  if (!store.hello()) return title;
+  return title + " (" + std::string(deviceLabel(store.hello()->device)) + ')';
+}
 
-std::string textOf(const std::string& title, const LiveStore& store, const RunSummary& summary,
-                   const analysis::Findings& findings, const RecordingCondition& condition,
-                   const TextOptions& options) {
+std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
+                       const analysis::Findings& findings, const RecordingCondition& condition,
+                       const TextOptions& options) {
   const std::size_t width = options.width;
   const analysis::LostTimeLines lines = analysis::summarizeLines(store);
   const analysis::TimeAccount account = analysis::accountTime(store);
@@ -153,24 +156,21 @@ std::string textOf(const std::string& title, const LiveStore& store, const RunSu
              0, width);
 }
 
-}  // namespace
-
 std::string reportText(const std::string& title, const LiveStore& store, const RunSummary& summary,
                        const RecordingCondition& condition, const TextOptions& options) {
-  return textOf(title, store, summary, analysis::findProblems(store), condition, options);
+  return reportText(title, store, summary, analysis::findProblems(store), condition, options);
 }
 
 std::string reportMarkdown(const std::string& title, const LiveStore& store,
                            const RunSummary& summary, const RecordingCondition& condition,
                            const TextOptions& options) {
   const analysis::Findings findings = analysis::findProblems(store);
-  const std::string text = textOf(title, store, summary, findings, condition, options);
+  const std::string text = reportText(title, store, summary, findings, condition, options);
   // Longer than any fence in the names of a run.
   std::string fence = "```";
   while (text.find(fence) != std::string::npos) fence += '`';
-  const std::string device =
-      store.hello() ? " (" + std::string(deviceLabel(store.hello()->device)) + ')' : std::string();
-  return "### " + markdownText(title + device) + "\n\n" + findingsMarkdown(findings) + '\n' +
+  return "### " + markdownText(titleWithDevice(title, store)) + "\n\n" +
+         findingsMarkdown(findings) + '\n' +
          factTable(store, summary).markdown({"Number", "Value"}) +
          "\n<details><summary>highwater report</summary>\n\n" + fence + "text\n" + text + fence +
          "\n\n</details>\n";

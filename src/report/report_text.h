@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "core/recording_condition.h"
@@ -21,10 +22,21 @@ struct TextOptions {
   bool full = false;               ///< with memory growth, idle time, device switches and phases
 };
 
+/// The recording's name with the label of its device: "run.highwater (simulated mps)".
+[[nodiscard]] std::string titleWithDevice(const std::string& title,
+                                          const analysis::LiveStore& store);
+
 /// The report of a recording as text: findings, then steps, memory and loss, then device and data,
 /// then the tables. `title` is the recording's name.
 [[nodiscard]] std::string reportText(const std::string& title, const analysis::LiveStore& store,
                                      const analysis::RunSummary& summary,
+                                     const RecordingCondition& condition,
+                                     const TextOptions& options);
+
+/// The same, with the findings of the store, which take the most time of a report.
+[[nodiscard]] std::string reportText(const std::string& title, const analysis::LiveStore& store,
+                                     const analysis::RunSummary& summary,
+                                     const analysis::Findings& findings,
                                      const RecordingCondition& condition,
                                      const TextOptions& options);
 

@@ -94,6 +94,21 @@ std::string TextTable::markdown(const std::vector<std::string>& heads) const {
   return all;
 }
 
+std::string TextTable::html() const {
+  std::string all = "<table>\n<tbody>\n";
+  for (const std::vector<std::string>& row : rows_) {
+    all += "<tr>";
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string end = i == 0 ? "</th>" : "</td>";
+      all += i == 0 ? "<th scope=\"row\"" : "<td";
+      if (columns_[i] == Align::kRight) all += " class=\"number\"";
+      all += '>' + htmlText(row[i]) + end;
+    }
+    all += "</tr>\n";
+  }
+  return all + "</tbody>\n</table>\n";
+}
+
 std::string markdownText(std::string_view text) {
   constexpr std::string_view kMarkup = "\\`*_[]<>|~&#@!$";
   std::string escaped;
@@ -102,6 +117,32 @@ std::string markdownText(std::string_view text) {
     escaped += c;
     // GitHub makes mentions and links to issues of the text that is left without the backslash.
     if (c == '@' || c == '#') escaped += "\u2060";
+  }
+  return escaped;
+}
+
+std::string htmlText(std::string_view text) {
+  std::string escaped;
+  for (const char c : plainText(text)) {
+    switch (c) {
+      case '&':
+        escaped += "&amp;";
+        break;
+      case '<':
+        escaped += "&lt;";
+        break;
+      case '>':
+        escaped += "&gt;";
+        break;
+      case '"':
+        escaped += "&quot;";
+        break;
+      case '\'':
+        escaped += "&#39;";
+        break;
+      default:
+        escaped += c;
+    }
   }
   return escaped;
 }

@@ -36,6 +36,9 @@ class TextTable {
   [[nodiscard]] std::string text(std::size_t indent = 0, std::size_t width = kUnlimited) const;
   /// The rows under `heads`, one for each column, as a table of GitHub-flavoured Markdown.
   [[nodiscard]] std::string markdown(const std::vector<std::string>& heads) const;
+  /// The rows as a table of HTML without heads, whose first column names each row. Cells of columns
+  /// to the right have the class "number".
+  [[nodiscard]] std::string html() const;
 
  private:
   [[nodiscard]] std::vector<std::size_t> columnWidths() const;
@@ -53,6 +56,10 @@ class TextTable {
 /// Escapes what Markdown, or HTML in it, would take for markup; after @ and # comes a word joiner,
 /// so that GitHub mentions nobody. Control characters and line feeds become U+FFFD.
 [[nodiscard]] std::string markdownText(std::string_view text);
+
+/// Escapes what HTML and XML would take for markup, in a text and in a quoted attribute. Control
+/// characters, line feeds and invalid UTF-8 become U+FFFD.
+[[nodiscard]] std::string htmlText(std::string_view text);
 
 /// The room for the names of ops beside their numbers, in lines of `width`.
 [[nodiscard]] std::size_t opColumn(std::size_t width);
