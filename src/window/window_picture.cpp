@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QBuffer>
+#include <QDockWidget>
 #include <QElapsedTimer>
 #include <QImageReader>
 #include <QImageWriter>
@@ -12,6 +13,7 @@
 
 #include "core/units.h"
 #include "run/recording_output.h"
+#include "views/panels/details_strip.h"
 #include "window/main_window.h"
 
 namespace highwater::window {
@@ -50,6 +52,55 @@ bool isPicture(const std::filesystem::path& file) {
   QImageReader old(QString::fromStdString(file.string()));
   old.setDecideFormatFromContent(true);
   return old.canRead();
+}
+
+/// Opens a recording in a window that no screen shows.
+Result<void> showOffScreen(MainWindow& window, const std::filesystem::path& recording, QSize size,
+                           bool tuning) {
+  window.setAttribute(Qt::WA_DontShowOnScreen);
+  window.resize(size);
+  if (auto opened = window.openRecording(recording); !opened) return opened.error();
+  window.showTuning(tuning);
+  window.show();
+  QApplication::processEvents();
+  return {};
+}
+
+/// Draws all of the window, with the best memory model.
+void drawAll(MainWindow& window) {
+  window.renderNow();
+  // A picture shows what the best model says, which another thread may still be fitting.
+  QElapsedTimer waited;
+  waited.start();
+  do {
+    QApplication::processEvents();
+  } while (window.tuning().isFitting() && waited.elapsed() < kMostFitMs &&
+           (QThread::msleep(1), true));
+  window.renderNow();
+}
+
+/// Encodes in memory: on a full disk, image libraries print to stderr and hide the reason.
+Result<QByteArray> encoded(const QImage& picture, const QByteArray& format) {
+  QByteArray bytes;
+  QBuffer buffer(&bytes);
+  QImageWriter writer(&buffer, format);
+  if (!writer.write(picture)) return failure(writer.errorString().toStdString());
+  return bytes;
+}
+
+/// The panes and the status bar, which says where the device is simulated.
+QImage panesOf(MainWindow& window) {
+  const int top = window.centralWidget()->geometry().top();
+  return window.grab({0, top, window.width(), window.height() - top}).toImage();
+}
+
+/// Hides what a picture of the panes has no use for.
+void hideAllButPanes(MainWindow& window) {
+  for (QDockWidget* dock : window.findChildren<QDockWidget*>()) dock->hide();
+  // The panes get a new height, by which they decide what has room.
+  QApplication::processEvents();
+  for (auto* strip : window.findChildren<views::DetailsStrip*>()) strip->hide();
+  QApplication::processEvents();
 }
 
 }  // namespace
@@ -104,45 +155,57 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   }
   applyTheme(options.dark ? ThemeChoice::kDark : ThemeChoice::kLight);
   MainWindow window({}, nullptr, MainWindow::Settings::kOff);
-  window.setAttribute(Qt::WA_DontShowOnScreen);
-  window.resize(options.size);
-  if (auto opened = window.openRecording(recording); !opened) {
-    return opened.error();
+  if (auto shown = showOffScreen(window, recording, options.size, options.tuning); !shown) {
+    return shown.error();
   }
-  window.showTuning(options.tuning);
-  window.show();
-  QApplication::processEvents();
   if (auto shown = showRange(window, options.range); !shown) return shown.error();
-  window.renderNow();
-  // A picture shows what the best model says, which another thread may still be fitting.
-  QElapsedTimer waited;
-  waited.start();
-  do {
-    QApplication::processEvents();
-  } while (window.tuning().isFitting() && waited.elapsed() < kMostFitMs &&
-           (QThread::msleep(1), true));
-  window.renderNow();
+  drawAll(window);
   QImage picture = window.grab().toImage();
   if (options.greyscale) {
     picture.convertTo(QImage::Format_Grayscale8);
   }
-  // Encode in memory first: on a full disk, image libraries print to stderr and hide the reason.
-  QByteArray bytes;
-  QBuffer buffer(&bytes);
-  QImageWriter writer(&buffer, format);
-  if (!writer.write(picture)) {
-    return failure(image.string() + " cannot be written: " + writer.errorString().toStdString());
-  }
+  const auto bytes = encoded(picture, format);
+  if (!bytes) return failure(image.string() + " cannot be written: " + bytes.error().message);
   QSaveFile file(path);
   if (!file.open(QIODevice::WriteOnly)) {
     return Error{ErrorCode::kNoPermission,
                  image.string() + " cannot be written: " + file.errorString().toStdString()};
   }
   // flush() reports the reason of a failure, which commit() does not.
-  if (file.write(bytes) != bytes.size() || !file.flush() || !file.commit()) {
+  if (file.write(*bytes) != bytes->size() || !file.flush() || !file.commit()) {
     return failure(image.string() + " cannot be written: " + file.errorString().toStdString());
   }
   return window.currentRun().condition();
+}
+
+Result<std::vector<ViewPicture>> drawViews(const std::filesystem::path& recording, QSize size) {
+  applyTheme(ThemeChoice::kLight);
+  MainWindow window({}, nullptr, MainWindow::Settings::kOff);
+  if (auto shown = showOffScreen(window, recording, size, false); !shown) return shown.error();
+  drawAll(window);
+  const analysis::LiveStore& store = window.currentRun().store();
+  const models::TuningState& tuning = window.tuning();
+  std::vector<ViewPicture> views;
+  if (!store.steps().records.empty() || !store.memory().timesNs.empty()) views.push_back({});
+  if (tuning.model() || tuning.sweep()) {
+    views.push_back({});
+    views.back().tuning = true;
+  }
+  for (ViewPicture& view : views) {
+    window.showTuning(view.tuning);
+    hideAllButPanes(window);
+    window.timeAxis().fit();
+    for (const bool dark : {false, true}) {
+      applyTheme(dark ? ThemeChoice::kDark : ThemeChoice::kLight);
+      drawAll(window);
+      const QImage picture = panesOf(window);
+      auto png = encoded(picture, "png");
+      if (!png) return png.error();
+      view.size = picture.deviceIndependentSize().toSize();
+      (dark ? view.dark : view.light) = std::move(*png);
+    }
+  }
+  return views;
 }
 
 }  // namespace highwater::window

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <QByteArray>
 #include <QSize>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "core/recording_condition.h"
 #include "core/result.h"
@@ -43,5 +45,20 @@ struct PictureOptions {
 [[nodiscard]] Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& recording,
                                                              const std::filesystem::path& image,
                                                              const PictureOptions& options);
+
+/// A view of a run as PNG files in both themes.
+struct ViewPicture {
+  bool tuning = false;     ///< the view Tuning; else the timeline
+  QSize size;              ///< as on the screen, in device-independent pixels
+  QByteArray light, dark;  ///< PNG files
+};
+
+/// Draws those views of a recording that have something to show: the timeline where there are steps
+/// or memory samples, then Tuning where there is a memory model or a sweep. A picture has the panes
+/// and the status bar of a window of that size, but no docks. Needs the same as
+/// exportWindowPicture(). Errors: those of MainWindow::openRecording(), and kFailed if a picture
+/// cannot be encoded.
+[[nodiscard]] Result<std::vector<ViewPicture>> drawViews(const std::filesystem::path& recording,
+                                                         QSize size);
 
 }  // namespace highwater::window

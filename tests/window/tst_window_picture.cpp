@@ -92,6 +92,36 @@ class TestWindowPicture : public QObject {
                  .ok());
     QVERIFY(!QFile::exists(none));
   }
+
+  /// The pictures of a page: of the panes alone, in both themes.
+  void drawsTheViewsThatHaveSomethingToShow() {
+    const QSize size(1120, 860);
+    const auto views = window::drawViews(folder_.filePath("a.highwater").toStdString(), size);
+    QVERIFY(views.ok());
+    QCOMPARE(views->size(), std::size_t{2});
+    QVERIFY(!views->front().tuning && views->back().tuning);
+    std::vector<QImage> pictures;
+    for (const window::ViewPicture& each : *views) {
+      pictures.push_back(QImage::fromData(each.light, "png"));
+      pictures.push_back(QImage::fromData(each.dark, "png"));
+      QCOMPARE(pictures.back().size(), each.size);
+      QCOMPARE(each.size.width(), size.width());
+      QVERIFY(each.size.height() < size.height() && each.size.height() > size.height() / 2);
+      // The colour of the panes, beside what they draw.
+      const QPoint corner(3, 3);
+      QVERIFY(pictures[pictures.size() - 2].pixelColor(corner).lightness() > 200);
+      QVERIFY(pictures.back().pixelColor(corner).lightness() < 60);
+    }
+    QVERIFY(pictures[0] != pictures[2]);
+
+    auto run = test::makeSampleRun({.steps = 1});
+    std::erase_if(run,
+                  [](const auto& each) { return std::holds_alternative<test::OwnedBatch>(each); });
+    const QString idle = test::recordIn(folder_, "idle.highwater", run);
+    const auto none = window::drawViews(idle.toStdString(), size);
+    QVERIFY(none.ok() && none->empty());
+    QVERIFY(!window::drawViews(folder_.filePath("none.highwater").toStdString(), size).ok());
+  }
 };
 
 HIGHWATER_TEST(TestWindowPicture, QApplication)
