@@ -2,24 +2,16 @@
 
 #include <QApplication>
 
+#include "cli/off_screen.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "run/recording_loader.h"
 #include "window/window_picture.h"
 
 namespace highwater::cli {
-namespace {
-
-/// Hides Qt's warnings about what the offscreen platform cannot do.
-void showOnlyTrouble(QtMsgType type, const QMessageLogContext&, const QString& message) {
-  if (type == QtCriticalMsg || type == QtFatalMsg) printError(message.toStdString());
-}
-
-}  // namespace
 
 int runExport(const ExportOptions& options, int argc, char** argv) {
-  qInstallMessageHandler(showOnlyTrouble);
-  qputenv("QT_QPA_PLATFORM", "offscreen");
+  useNoScreen();
   const QApplication application(argc, argv);
   const auto drawn =
       window::exportWindowPicture(options.recording, options.image,

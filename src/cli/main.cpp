@@ -9,6 +9,7 @@
 #include "cli/doctor/doctor_command.h"
 #include "cli/export_command.h"
 #include "cli/options.h"
+#include "cli/page_command.h"
 #include "cli/record_command.h"
 #include "cli/report_command.h"
 #include "cli/run_command.h"
@@ -46,6 +47,10 @@ int execute(const BenchmarkCommandOptions& options, int argc, char** argv) {
 int execute(const ReportOptions& options, int argc, char** argv) {
   const QCoreApplication application(argc, argv);
   return runReport(options);
+}
+
+int execute(const ReportPageOptions& options, int argc, char** argv) {
+  return runReportPage(options, argc, argv);
 }
 
 int execute(const CompareOptions& options, int argc, char** argv) {

@@ -334,7 +334,8 @@ class CommandLine {
   }
 
   void addReport() {
-    report_ = app_.add_subcommand("report", "Summarise a recording as text, Markdown or JSON");
+    report_ =
+        app_.add_subcommand("report", "Summarise a recording as text, Markdown, JSON or page");
     report_->set_help_all_flag();
     report_->add_option("FILE", reportOptions_.recording, "The recording")
         ->type_name("")
@@ -343,10 +344,26 @@ class CommandLine {
                       "Also phases, idle time, device switches and memory growth");
     auto* json =
         report_->add_flag("--json", reportOptions_.json, "Print one JSON object instead of text");
-    report_
-        ->add_flag("--markdown", reportOptions_.markdown, "Print Markdown, to paste into an issue")
-        ->excludes(json);
+    auto* markdown = report_
+                         ->add_flag("--markdown", reportOptions_.markdown,
+                                    "Print Markdown, to paste into an issue")
+                         ->excludes(json);
+    auto* html = report_
+                     ->add_option("--html", page_.page,
+                                  "Write a web page with pictures instead, as one file")
+                     ->type_name("FILE")
+                     ->excludes(json)
+                     ->excludes(markdown);
+    report_->add_flag("--force", page_.force, "Overwrite an existing page")->needs(html);
     report_->footer("The text is wrapped to the terminal, or to $COLUMNS.");
+  }
+
+  Result<Invocation> readReport() {
+    if (report_->count("--html") == 0) return Invocation(reportOptions_);
+    if (page_.page == "-") return usageError("--html writes a file; give its name in place of -");
+    page_.recording = reportOptions_.recording;
+    page_.full = reportOptions_.full;
+    return Invocation(page_);
   }
 
   void addCompare() {
@@ -589,7 +606,7 @@ class CommandLine {
       if (auto read = readSweepOptions(sweepTexts_, sweepOptions_); !read) return read.error();
       return Invocation(sweepOptions_);
     }
-    if (report_->parsed()) return Invocation(reportOptions_);
+    if (report_->parsed()) return readReport();
     if (compare_->parsed()) return readCompare();
     if (accept_->parsed()) {
       if (!withdraws_ && acceptedReason_.empty()) {
@@ -641,6 +658,7 @@ class CommandLine {
   std::vector<std::string> scriptCommand_;
   SimOptions scriptSim_;
   ReportOptions reportOptions_;
+  ReportPageOptions page_;
   AcceptOptions acceptOptions_;
   std::string doctorJson_, doctorPython_, selfTest_;
   bool asksWorkload_ = false;

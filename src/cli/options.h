@@ -85,6 +85,14 @@ struct ReportOptions {
   bool full = false;  ///< with the sections that only --full shows
 };
 
+/// Options of `highwater report` to a web page.
+struct ReportPageOptions {
+  std::string recording;
+  std::string page;    ///< the file to write
+  bool force = false;  ///< overwrites an existing page
+  bool full = false;   ///< with the sections that only --full shows
+};
+
 /// Options of `highwater compare`.
 struct CompareOptions {
   /// How the comparison is written.
@@ -140,9 +148,10 @@ struct DoctorOptions {
 };
 
 /// Result of a valid command line: its command, as the type of its options.
-using Invocation = std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
-                                ExportOptions, DataExportOptions, CompareOptions, DoctorOptions,
-                                AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
+using Invocation =
+    std::variant<WindowOptions, RecordOptions, ScriptCommandOptions, ReportOptions,
+                 ReportPageOptions, ExportOptions, DataExportOptions, CompareOptions, DoctorOptions,
+                 AcceptOptions, SweepCommandOptions, BenchmarkCommandOptions>;
 
 /// The exit code and text of a command line that only asks for a text (--help), with kExitDone, or
 /// is wrong.

@@ -123,6 +123,10 @@ class TestOptions : public QObject {
     QCOMPARE(*steps.steps, std::pair(120u, 139u));
     QCOMPARE(*parsed<ExportOptions>("export a.hw --to b.png --steps 7").steps, std::pair(7u, 7u));
     QVERIFY(parsed<ReportOptions>("report a.hw --full").full);
+    const auto page = parsed<ReportPageOptions>("report a.hw --html b.html --force --full");
+    QCOMPARE(page.recording, std::string("a.hw"));
+    QCOMPARE(page.page, std::string("b.html"));
+    QVERIFY(page.force && page.full);
     QVERIFY(parsed<RecordOptions>("record").output.empty());
     QCOMPARE(parsed<DoctorOptions>("doctor --json").json, std::optional<std::string>("-"));
   }
@@ -186,6 +190,12 @@ class TestOptions : public QObject {
     row("record -o f --set 5:batch=2,batch=4", "twice");
     row("report", "FILE");
     row("report a b", "b");
+    row("report a --html -", "give its name in place of -");
+    row("report a --html ''", "--html");
+    row("report a --html", "--html has no value");
+    row("report a --html b.html --json", "--json");
+    row("report a --html b.html --markdown", "--markdown");
+    row("report a --force", "--html");
     row("export a.hw", "--to");
     row("export a.hw --to b.png --size 800", "--size is \"800\"");
     row("export a.hw --to b.png --size 0x600", "width of --size");

@@ -1,0 +1,22 @@
+#include "cli/off_screen.h"
+
+#include <QString>
+
+#include "cli/terminal.h"
+
+namespace highwater::cli {
+namespace {
+
+/// Hides Qt's warnings about what the offscreen platform cannot do.
+void showOnlyTrouble(QtMsgType type, const QMessageLogContext&, const QString& message) {
+  if (type == QtCriticalMsg || type == QtFatalMsg) printError(message.toStdString());
+}
+
+}  // namespace
+
+void useNoScreen() {
+  qInstallMessageHandler(showOnlyTrouble);
+  qputenv("QT_QPA_PLATFORM", "offscreen");
+}
+
+}  // namespace highwater::cli

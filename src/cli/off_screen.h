@@ -1,0 +1,9 @@
+#pragma once
+
+namespace highwater::cli {
+
+/// Prepares Qt for pictures without a screen, quiet but for what is wrong. Call it before the
+/// QApplication is made.
+void useNoScreen();
+
+}  // namespace highwater::cli
