@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <protozero/pbf_writer.hpp>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -19,9 +20,10 @@ constexpr std::uint32_t kSequence = 1;  ///< all packets come from one writer
 /// Flags of a packet: it begins anew with what texts and ids mean, or needs what was defined.
 constexpr std::uint32_t kIsCleared = 1, kNeedsTexts = 2;
 constexpr std::uint64_t kProcessTrack = 1;
-constexpr std::uint32_t kRealtime = 1, kBoottime = 6;  ///< BuiltinClock
-constexpr std::int32_t kExplicitOrder = 3;             ///< ChildTracksOrdering
-constexpr std::int32_t kSizeBytes = 3;                 ///< CounterDescriptor.Unit
+constexpr std::size_t kMostHeld = std::size_t{16} << 20;  ///< bytes of spans that wait for others
+constexpr std::uint32_t kRealtime = 1, kBoottime = 6;     ///< BuiltinClock
+constexpr std::int32_t kExplicitOrder = 3;                ///< ChildTracksOrdering
+constexpr std::int32_t kSizeBytes = 3;                    ///< CounterDescriptor.Unit
 
 /// The fields' numbers in Perfetto's messages.
 namespace field {
@@ -219,7 +221,13 @@ void PerfettoTrace::span(const TraceEvent& event, std::uint64_t track) {
              [&](Fields& of) { addHead(of, EventType::kSpanEnd, track); });
     });
   }
-  spans_.push_back({event.beginNs, endNs, first, spanBytes_.size() - first});
+  std::optional<ThreadId> heldOn;
+  if (event.lane == TraceLane::kOps) {
+    std::int64_t& outerEndNs = outerEndNs_.try_emplace(event.thread, INT64_MIN).first->second;
+    if (event.depth == 0) outerEndNs = std::max(outerEndNs, endNs);
+    if (event.depth > 0) heldOn = event.thread;
+  }
+  spans_.push_back({event.beginNs, endNs, first, spanBytes_.size() - first, event.depth, heldOn});
 }
 
 void PerfettoTrace::counters(const TraceEvent& event) {
@@ -238,24 +246,39 @@ void PerfettoTrace::counters(const TraceEvent& event) {
   }
 }
 
-/// A batch's spans come in the order of their ends, those that others hold first. Where both begin
-/// in the same nanosecond Perfetto takes them in the order of the file.
 void PerfettoTrace::endBatch() {
-  std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
-    return a.beginNs != b.beginNs ? a.beginNs < b.beginNs : a.endNs > b.endNs;
-  });
-  for (const Span& each : spans_) {
-    out_.append(spanBytes_, each.first, each.size);
-  }
-  spans_.clear();
-  spanBytes_.clear();
+  writeSpans(spanBytes_.size() > kMostHeld);
   flush(kTracePiece);
+}
+
+/// An op comes when it ends, so those inside it come before. Where both begin in the same
+/// nanosecond Perfetto takes them in the order of the file, and would give each the other's end:
+/// an op that others hold waits until the outermost of these has come.
+void PerfettoTrace::writeSpans(bool all) {
+  std::stable_sort(spans_.begin(), spans_.end(), [](const Span& a, const Span& b) {
+    return std::tuple(a.beginNs, b.endNs, a.depth) < std::tuple(b.beginNs, a.endNs, b.depth);
+  });
+  std::string heldBytes;
+  std::vector<Span> held;
+  for (Span& each : spans_) {
+    const bool isHeld = !all && each.heldOn && outerEndNs_[*each.heldOn] < each.endNs;
+    std::string& to = isHeld ? heldBytes : out_;
+    const std::size_t first = to.size();
+    to.append(spanBytes_, each.first, each.size);
+    each.first = first;
+    if (isHeld) held.push_back(each);
+  }
+  spans_ = std::move(held);
+  spanBytes_ = std::move(heldBytes);
 }
 
 void PerfettoTrace::finish(const TraceRun& run) {
   writeHead(run);
-  describeProcess(run);  // once more: what trains is known by now
-  endBatch();
+  writeSpans(true);
+  if (!isNamed_ && !run.program.empty()) {
+    isNamed_ = true;
+    describeProcess(run);  // once more: what trains is known by now
+  }
   flush(0);
 }
 
@@ -274,6 +297,7 @@ void PerfettoTrace::writeHead(const TraceRun& run) {
       }
     });
   });
+  isNamed_ = !run.program.empty();
   describeProcess(run);
 }
 
@@ -281,8 +305,8 @@ void PerfettoTrace::describeProcess(const TraceRun& run) {
   describeTrack(out_, kProcessTrack, 0, [&](Fields& descriptor) {
     nested(descriptor, field::track::kProcess, [&](Fields& process) {
       process.add_int32(field::process::kPid, static_cast<std::int32_t>(run.hello.processId));
-      process.add_string(field::process::kName,
-                         run.program.empty() ? "highwater" : plainText(run.program));
+      // Perfetto keeps the first name that it is told.
+      if (isNamed_) process.add_string(field::process::kName, plainText(run.program));
       for (const std::string& label :
            {std::string(deviceLabel(run.hello.device)), "Highwater " + std::string(kVersion),
             "PyTorch " + plainText(run.hello.torchVersion)}) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,13 +31,16 @@ class PerfettoTrace final : public TraceFormat {
 
  private:
   using Literals = std::map<std::string_view, std::uint64_t>;  ///< by id, from 1 on
-  /// A span of this batch: its two packets stand in `spanBytes_`.
+  /// A span that has not been written: its two packets stand in `spanBytes_`.
   struct Span {
     std::int64_t beginNs, endNs;
     std::size_t first, size;
+    std::uint16_t depth;
+    std::optional<ThreadId> heldOn;  ///< by an op of this thread that may be yet to come
   };
 
   void writeHead(const TraceRun& run);
+  void writeSpans(bool all);
   void describeProcess(const TraceRun& run);
   std::uint64_t trackOfThread(const TraceRun& run, ThreadId thread);
   std::uint64_t trackOf(const TraceRun& run, TraceLane lane, ThreadId thread);
@@ -51,13 +55,14 @@ class PerfettoTrace final : public TraceFormat {
   std::string out_;
   std::string spanBytes_;
   std::vector<Span> spans_;
+  std::map<ThreadId, std::int64_t> outerEndNs_;  ///< the last end of an op that no other holds
   std::map<std::pair<TraceLane, ThreadId>, std::uint64_t> tracks_;
   std::map<ThreadId, std::uint64_t> threads_;
   std::map<std::string, std::uint64_t> counters_;
   Literals categories_, keys_;
   std::vector<bool> names_, values_;  ///< whether the text of that id was written, as which
   std::uint64_t lastTrack_ = 0;
-  bool isBegun_ = false;
+  bool isBegun_ = false, isNamed_ = false;
 };
 
 }  // namespace highwater::report

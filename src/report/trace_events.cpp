@@ -55,7 +55,9 @@ void TraceEvents::take(std::span<const std::uint8_t>, const Message& message) {
   } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
     takeBatch(*batch);
   } else if (const auto* note = std::get_if<Note>(&message)) {
+    if (range_ && !analysis::touches(*range_, note->timeNs, note->timeNs)) return;
     const std::string text = plainText(note->text);
+    ++written_;
     TraceEvent event = instant(TraceLane::kMarkers, "note", training_);
     event.name = {0, text};
     giveEvent(event, note->timeNs);
@@ -123,6 +125,7 @@ void TraceEvents::give(const events::NamedSpan& named) {
 
 void TraceEvents::give(const events::OpSpan& op) {
   TraceEvent span = spanOf(op, TraceLane::kOps, "cpu_op", op.thread());
+  span.depth = op.depth();
   span.name = textOfName(op.op());
   arguments_ = {{"step", std::uint64_t{op.step()}}};
   if (op.shapes() != kNoId) arguments_.push_back({"shapes", textOfName(op.shapes())});

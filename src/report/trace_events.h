@@ -60,6 +60,7 @@ struct TraceEvent {
   TraceText name;
   std::string_view unit;  ///< of a counter: "bytes" or "%"
   ThreadId thread = 0;
+  std::uint16_t depth = 0;      ///< of an op: how many others of its thread hold it
   std::int64_t beginNs = 0;     ///< since the trace's epoch
   std::int64_t durationNs = 0;  ///< of a span
   std::span<const TraceArgument> arguments = {};

@@ -116,6 +116,7 @@ class Traces(unittest.TestCase):
     def test_tracks(self):
         tracks = self.perfetto.tracks.values()
         process, = (each for each in tracks if each.HasField("process"))
+        self.assertEqual(process.process.process_name, "issue-classifier")
         self.assertIn("simulated mps", process.process.process_labels)
         training, = (each for each in tracks if each.thread.thread_name == "training")
         self.assertEqual(training.parent_uuid, process.uuid)
