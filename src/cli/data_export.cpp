@@ -2,6 +2,7 @@
 
 #include <QString>
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "cli/trace_export.h"
 #include "core/exit_codes.h"
 #include "report/chrome_trace.h"
+#include "report/gzip.h"
 #include "report/perfetto_trace.h"
 #include "run/recording_loader.h"
 #include "run/recording_output.h"
@@ -23,8 +25,11 @@ bool isChromeTrace(const std::filesystem::path& file) {
   return headOf(file).contains("\"traceEvents\"");
 }
 
-bool isGzip(const std::filesystem::path& file) {
-  return headOf(file).startsWith("\x1f\x8b\x08");
+bool isCompressedTrace(const std::filesystem::path& file) {
+  const QByteArray head = headOf(file);
+  const std::string text =
+      report::Gzip::textOf({head.data(), static_cast<std::size_t>(head.size())});
+  return text.find("\"traceEvents\"") != text.npos;
 }
 
 bool isPerfettoTrace(const std::filesystem::path& file) {
@@ -50,7 +55,7 @@ constexpr Kind kKinds[] = {
      [](const DataExportOptions& options) {
        return writeTrace(options, &makeTrace<report::ChromeTrace>, false);
      }},
-    {".json.gz", "compressed trace", "the same, compressed", &isGzip,
+    {".json.gz", "compressed trace", "the same, compressed", &isCompressedTrace,
      [](const DataExportOptions& options) {
        return writeTrace(options, &makeTrace<report::ChromeTrace>, true);
      }},
@@ -60,11 +65,14 @@ constexpr Kind kKinds[] = {
     {"/", "folder", "a folder with each table as CSV", nullptr, &writeCsvFolder},
 };
 
+/// By the ending of a name that has more than that.
 const Kind* kindOf(const std::string& name) {
   const std::string lower = QString::fromStdString(name).toLower().toStdString();
   const auto* const found =
-      std::find_if(std::begin(kKinds), std::end(kKinds),
-                   [&](const Kind& each) { return lower.ends_with(each.ending); });
+      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) {
+        const std::size_t rest = lower.size() - std::min(lower.size(), each.ending.size());
+        return rest > 0 && lower[rest - 1] != '/' && lower.ends_with(each.ending);
+      });
   return found == std::end(kKinds) ? nullptr : found;
 }
 
@@ -88,6 +96,8 @@ std::string dataFileKinds() {
 }
 
 int runDataExport(const DataExportOptions& options) {
+  // A file that grows beyond what the shell allows is an error like others.
+  std::signal(SIGXFSZ, SIG_IGN);
   const Kind& kind = *kindOf(options.file);
   if (kind.isOfKind) {
     if (auto replaced = run::checkReplaced(options.file, options.force, kind.noun, kind.isOfKind);

@@ -14,13 +14,13 @@ struct ExportOutcome {
   RecordingCondition condition;  ///< of the recording
   std::string text;              ///< for the user: "1200 events, 96 KiB"
   std::uint64_t dropped = 0;     ///< events that the recording lacks
-  std::string remark;            ///< what to know beside; may be empty
+  std::string remark;            ///< a warning for the user; may be empty
 };
 
 /// Whether `highwater export` writes data to a file of that name, rather than a picture.
 [[nodiscard]] bool isDataFile(const std::string& name);
 
-/// Whether it writes one table there: DataExportOptions::table.
+/// Whether that is a file of one table, which DataExportOptions::table names.
 [[nodiscard]] bool isTableFile(const std::string& name);
 
 /// The endings of data files and what they are, for help.

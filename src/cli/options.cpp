@@ -406,7 +406,7 @@ class CommandLine {
   }
 
   void addExport() {
-    export_ = app_.add_subcommand("export", "Write a recording as a picture or as a trace");
+    export_ = app_.add_subcommand("export", "Write a recording as a picture, a trace or tables");
     export_->set_help_all_flag();
     export_->add_option("FILE", exportOptions_.recording, "The recording")
         ->type_name("")
@@ -426,7 +426,7 @@ class CommandLine {
     add("--steps", stepsText_, "Write these steps, for example 120-139", "A-B")
         ->excludes("--from")
         ->excludes("--until");
-    add("--table", tableText_, "The table to write as CSV, for example steps or sync_points",
+    add("--table", tableText_, "The table to write as CSV, for example sync_points (default steps)",
         "NAME");
     add("--size", sizeText_, "Size of the picture in pixels", "WIDTHxHEIGHT");
     add("--theme", themeText_, "dark or light", "NAME");

@@ -17,11 +17,30 @@ namespace highwater::cli {
                  file.errorString().toStdString() + "; name another file after " + option);
 }
 
-/// Writes pieces to an open file, which says itself where that fails.
+/// Writes pieces to an open file, whose error() is the first that happens.
 [[nodiscard]] inline report::Write writeTo(QSaveFile& file) {
   return [&file](std::string_view piece) {
-    file.write(piece.data(), static_cast<qint64>(piece.size()));
+    // Of a disk that gets full, write() tells only by a part, and then by the error of the rest.
+    while (!piece.empty() && file.error() == QFileDevice::NoError) {
+      const qint64 done = file.write(piece.data(), static_cast<qint64>(piece.size()));
+      if (done <= 0) break;
+      piece.remove_prefix(static_cast<std::size_t>(done));
+    }
   };
+}
+
+/// Writes what Qt still holds of a file. Fails as notWritten() says.
+[[nodiscard]] inline Result<void> flushed(QSaveFile& file, const std::string& option) {
+  if (file.error() != QFileDevice::NoError || !file.flush()) return notWritten(file, option);
+  return {};
+}
+
+/// Puts a file that is whole in its place. commit() alone succeeds where what Qt still held does
+/// not fit on the disk.
+[[nodiscard]] inline Result<void> commit(QSaveFile& file, const std::string& option) {
+  if (auto done = flushed(file, option); !done) return done;
+  if (!file.commit()) return notWritten(file, option);
+  return {};
 }
 
 /// The first bytes of a file, by which its kind is known; empty where it cannot be read.

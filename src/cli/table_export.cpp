@@ -1,9 +1,9 @@
 #include "cli/table_export.h"
 
-#include <QDir>
-#include <QFile>
 #include <QSaveFile>
+#include <QTemporaryFile>
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -62,103 +62,108 @@ Result<ExportOutcome> makeRows(const DataExportOptions& options, report::RowSink
   return outcome;
 }
 
-std::vector<std::unique_ptr<QSaveFile>> filesOf(const fs::path& folder) {
-  std::vector<std::unique_ptr<QSaveFile>> files;
-  for (const report::RunTable& each : report::runTables()) {
-    const fs::path path = folder / (std::string(each.name) + ".csv");
+using Files = std::vector<std::unique_ptr<QSaveFile>>;
+
+/// Opens a file for each table in the folder, and gives each its rows.
+Result<ExportOutcome> writeTables(const DataExportOptions& options, Files& files) {
+  report::CsvTables csv;
+  for (const report::RunTable& table : report::runTables()) {
+    const fs::path path = fs::path(options.file) / (std::string(table.name) + ".csv");
+    if (auto replaced = run::checkReplaced(path, options.force, "table of Highwater", &isCsv);
+        !replaced) {
+      return replaced.error();
+    }
     files.push_back(std::make_unique<QSaveFile>(QString::fromStdString(path.string())));
+    if (!files.back()->open(QIODevice::WriteOnly)) return notWritten(*files.back(), "--to");
+    csv.addTable(table, writeTo(*files.back()));
   }
-  return files;
+  auto outcome = makeRows(options, csv, [&files] {
+    return std::any_of(files.begin(), files.end(),
+                       [](const auto& each) { return each->error() != QFileDevice::NoError; });
+  });
+  csv.finish();
+  // All of them are whole before one takes its place.
+  for (const auto& each : files) {
+    if (auto done = flushed(*each, "--to"); !done) return done.error();
+  }
+  if (!outcome) return outcome.error();
+  for (const auto& each : files) {
+    if (auto done = commit(*each, "--to"); !done) return done.error();
+  }
+  return outcome;
 }
 
 }  // namespace
 
 Result<ExportOutcome> writeCsv(const DataExportOptions& options) {
+  const report::RunTable& table = *report::runTable(options.table);
+  if (table.isOfWholeRun && (options.steps || options.fromNs || options.untilNs)) {
+    return usageError("--table " + options.table +
+                      " is of the whole run: leave out --steps, --from and --until");
+  }
   QSaveFile file(QString::fromStdString(options.file));
   if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
   report::CsvTables csv;
-  csv.addTable(*report::runTable(options.table), writeTo(file));
-  const auto failed = [&file] { return file.error() != QFileDevice::NoError; };
-  auto outcome = makeRows(options, csv, failed);
+  csv.addTable(table, writeTo(file));
+  auto outcome = makeRows(options, csv, [&file] { return file.error() != QFileDevice::NoError; });
   csv.finish();
-  if (failed()) return notWritten(file, "--to");
+  if (auto done = flushed(file, "--to"); !done) return done.error();
   if (!outcome) return outcome.error();
   outcome->text +=
       " of " + options.table + ", " + formatBytes(static_cast<std::uint64_t>(file.size()));
-  if (!file.commit()) return notWritten(file, "--to");
+  if (auto done = commit(file, "--to"); !done) return done.error();
   return outcome;
 }
 
 Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options) {
   const fs::path folder = options.file;
-  const bool wasThere = fs::is_directory(folder);
   std::error_code problem;
-  fs::create_directory(folder, problem);
+  const bool isNew = fs::create_directory(folder, problem);
   if (problem) return failure(options.file + " cannot be made: " + problem.message());
-  const auto files = filesOf(folder);
-  report::CsvTables csv;
-  const auto failed = [&files] {
-    return std::any_of(files.begin(), files.end(),
-                       [](const auto& each) { return each->error() != QFileDevice::NoError; });
-  };
-  const auto write = [&]() -> Result<ExportOutcome> {
-    for (std::size_t i = 0; i < files.size(); ++i) {
-      const fs::path path = files[i]->fileName().toStdString();
-      if (auto replaced = run::checkReplaced(path, options.force, "table of Highwater", &isCsv);
-          !replaced) {
-        return replaced.error();
-      }
-      if (!files[i]->open(QIODevice::WriteOnly)) return notWritten(*files[i], "--to");
-      csv.addTable(report::runTables()[i], writeTo(*files[i]));
-    }
-    auto outcome = makeRows(options, csv, failed);
-    csv.finish();
-    for (const auto& each : files) {
-      if (failed() || (outcome && !each->commit())) return notWritten(*each, "--to");
-    }
+  Files files;
+  auto outcome = writeTables(options, files);
+  if (outcome) {
+    outcome->text += " in " + std::to_string(files.size()) + " tables";
     return outcome;
-  };
-  auto outcome = write();
-  if (!outcome && !wasThere) {
-    // Files that were begun go with their objects.
-    for (const auto& each : files) each->cancelWriting();
+  }
+  std::vector<fs::path> names;
+  for (const auto& each : files) names.emplace_back(each->fileName().toStdString());
+  files.clear();  // what was begun goes with it
+  if (isNew) {
+    for (const fs::path& each : names) fs::remove(each, problem);
     fs::remove(folder, problem);
   }
-  if (outcome) outcome->text += " in " + std::to_string(files.size()) + " tables";
   return outcome;
 }
 
 Result<ExportOutcome> writeSqlite(const DataExportOptions& options) {
-  // SQLite writes to a name, so what it writes is renamed once it is whole.
-  const fs::path part = options.file + ".part";
-  std::error_code ignored;
-  if (fs::exists(fs::symlink_status(part, ignored))) {
-    return failure(part.string() +
-                   " is in the way: another export writes it, or was killed; "
-                   "remove it, or name another file after --to");
-  }
-  const auto write = [&]() -> Result<ExportOutcome> {
-    auto tables = report::SqliteTables::create(part);
-    if (!tables) {
-      return failure(options.file + " cannot be written: " + tables.error().message +
-                     "; name another file after --to");
-    }
-    auto outcome = makeRows(options, **tables, [&] { return (*tables)->failed(); });
-    if (auto done = (*tables)->finish(); !done) {
-      return failure(options.file + " cannot be written: " + done.error().message);
-    }
-    return outcome;
+  QSaveFile file(QString::fromStdString(options.file));
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
+  // SQLite writes to a name, so the file is copied once it is whole.
+  const fs::path folder = fs::path(options.file).parent_path();
+  QTemporaryFile draft(QString::fromStdString((folder / ".highwater-XXXXXX").string()));
+  const auto problem = [&options](const std::string& reason) {
+    return failure(options.file + " cannot be written: " + reason +
+                   "; name another file after --to");
   };
-  auto outcome = write();
-  std::error_code problem;
-  if (outcome) {
-    outcome->text += " in " + std::to_string(report::runTables().size()) + " tables, " +
-                     formatBytes(fs::file_size(part, ignored));
-    fs::rename(part, options.file, problem);
-    if (!problem) return outcome;
-    outcome = failure(options.file + " cannot be written: " + problem.message());
+  if (!draft.open()) return problem(draft.errorString().toStdString());
+  auto tables = report::SqliteTables::create(draft.fileName().toStdString());
+  if (!tables) return problem(tables.error().message);
+  auto outcome = makeRows(options, **tables, [&] { return (*tables)->failed(); });
+  if (auto done = (*tables)->finish(); !done) return problem(done.error().message);
+  if (!outcome) return outcome.error();
+  tables->reset();
+  constexpr qint64 kPiece = 1 << 20;
+  const report::Write write = writeTo(file);
+  while (!draft.atEnd() && file.error() == QFileDevice::NoError) {
+    const QByteArray piece = draft.read(kPiece);
+    if (piece.isEmpty()) return problem(draft.errorString().toStdString());
+    write({piece.data(), static_cast<std::size_t>(piece.size())});
   }
-  fs::remove(part, ignored);
+  if (auto done = flushed(file, "--to"); !done) return done.error();
+  outcome->text += " in " + std::to_string(report::runTables().size()) + " tables, " +
+                   formatBytes(static_cast<std::uint64_t>(file.size()));
+  if (auto done = commit(file, "--to"); !done) return done.error();
   return outcome;
 }
 

@@ -10,14 +10,16 @@ namespace highwater::cli {
 /// cannot be read or the file not be written; no file is left then.
 [[nodiscard]] Result<ExportOutcome> writeCsv(const DataExportOptions& options);
 
-/// Writes all tables into a folder, each as a CSV file; those that were there stay where it fails.
+/// Writes all tables into a folder, each as a CSV file. Where a table cannot be written, none
+/// replaces an older one.
 [[nodiscard]] Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options);
 
 /// Writes all tables into a SQLite file.
 [[nodiscard]] Result<ExportOutcome> writeSqlite(const DataExportOptions& options);
 
-/// Whether a file was written so.
+/// Whether a file was written by writeCsv(), by its first line.
 [[nodiscard]] bool isCsv(const std::filesystem::path& file);
+/// Whether a file was written by writeSqlite(), by its application_id.
 [[nodiscard]] bool isSqliteTables(const std::filesystem::path& file);
 
 }  // namespace highwater::cli

@@ -43,8 +43,9 @@ Result<ExportOutcome> writeTrace(const DataExportOptions& options, MakeTrace mak
   if (gzip) {
     if (auto done = gzip->finish(); !done) return done.error();
   }
+  if (auto done = flushed(file, "--to"); !done) return done.error();
   const auto size = static_cast<std::uint64_t>(file.size());
-  if (!file.commit()) return notWritten(file, "--to");
+  if (auto done = commit(file, "--to"); !done) return done.error();
   ExportOutcome outcome{*condition,
                         std::to_string(trace.written()) + " events, " + formatBytes(size),
                         trace.dropped(),

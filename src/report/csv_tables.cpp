@@ -9,7 +9,7 @@ namespace {
 void appendText(std::string& out, std::string_view text) {
   // https://owasp.org/www-community/attacks/CSV_Injection
   const bool isFormula = !text.empty() && std::string_view("=+-@").find(text[0]) != text.npos;
-  if (!isFormula && text.find_first_of(",\"\r\n") == text.npos) {
+  if (!isFormula && text.find_first_of(",;\t\"\r\n") == text.npos) {
     out += text;
     return;
   }

@@ -30,6 +30,21 @@ Gzip::~Gzip() {
   deflateEnd(&stream_->zlib);
 }
 
+std::string Gzip::textOf(std::string_view head) {
+  z_stream zlib{};
+  if (inflateInit2(&zlib, kWindowBits) != Z_OK) return {};
+  std::string text(kOutBytes, '\0');
+  zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(head.data()));
+  zlib.avail_in = static_cast<uInt>(head.size());
+  zlib.next_out = reinterpret_cast<Bytef*>(text.data());
+  zlib.avail_out = static_cast<uInt>(text.size());
+  // The head ends in the middle: an error of no matter.
+  (void)inflate(&zlib, Z_SYNC_FLUSH);
+  text.resize(text.size() - zlib.avail_out);
+  inflateEnd(&zlib);
+  return text;
+}
+
 void Gzip::write(std::string_view piece) {
   deflate(piece, Z_NO_FLUSH);
 }

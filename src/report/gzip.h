@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -15,6 +16,10 @@ class Gzip {
   ~Gzip();
   Gzip(const Gzip&) = delete;
   Gzip& operator=(const Gzip&) = delete;
+
+  /// The text that the first bytes of a compressed file stand for, as far as they tell; empty
+  /// where they are of no such file.
+  [[nodiscard]] static std::string textOf(std::string_view head);
 
   void write(std::string_view piece);
   /// Writes what is left and the end. Call it once. Fails with kFailed if zlib could not get the

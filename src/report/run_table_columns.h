@@ -45,21 +45,27 @@ using EventOf = typename FieldTraits<decltype(kField)>::Event;
 template <auto kField>
 using Column = EventColumn<EventOf<kField>>;
 
-/// A field's number as it is; -1 stands for unknown.
-template <auto kField>
+/// A field's number as it is.
+template <auto kField, bool kMinusOneIsUnknown = false>
 constexpr Column<kField> number(const char* head) {
   using Value = typename FieldTraits<decltype(kField)>::Value;
   constexpr bool isReal = std::is_floating_point_v<Value>;
   return {head, isReal ? Type::kReal : Type::kInteger,
           [](const EventOf<kField>& event, const DefinitionTable&) {
             const Value value = (event.*kField)();
-            if (std::is_signed_v<Value> && value == static_cast<Value>(-1)) return Cell();
+            if (kMinusOneIsUnknown && value == static_cast<Value>(-1)) return Cell();
             if constexpr (isReal) {
               return realCell(static_cast<double>(value));
             } else {
               return Cell(static_cast<std::int64_t>(value));
             }
           }};
+}
+
+/// A number whose field is -1 where it is unknown (core/events.fbs).
+template <auto kField>
+constexpr Column<kField> reading(const char* head) {
+  return number<kField, true>(head);
 }
 
 /// A field in nanoseconds, as milliseconds.
@@ -168,7 +174,7 @@ struct EventTable<OpSpan> {
       name<&OpSpan::shapes>("shapes"),
       number<&OpSpan::depth>("depth"),
       number<&OpSpan::backward>("backward"),
-      number<&OpSpan::current_bytes>("current_bytes"),
+      reading<&OpSpan::current_bytes>("current_bytes"),
       number<&OpSpan::grown_bytes>("grown_bytes"),
       number<&OpSpan::thread>("thread")};
 };
@@ -287,10 +293,10 @@ struct EventTable<SystemSample> {
   static constexpr const char* kText = "process and machine at a time";
   static constexpr EventColumn<SystemSample> kColumns[] = {
       ms<&SystemSample::time_ns>("time_ms"),
-      number<&SystemSample::footprint_bytes>("footprint_bytes"),
-      number<&SystemSample::available_bytes>("available_bytes"),
-      number<&SystemSample::swap_used_bytes>("swap_used_bytes"),
-      number<&SystemSample::gpu_percent>("gpu_percent")};
+      reading<&SystemSample::footprint_bytes>("footprint_bytes"),
+      reading<&SystemSample::available_bytes>("available_bytes"),
+      reading<&SystemSample::swap_used_bytes>("swap_used_bytes"),
+      reading<&SystemSample::gpu_percent>("gpu_percent")};
 };
 
 using events::MachineSample;
@@ -300,10 +306,10 @@ struct EventTable<MachineSample> {
   static constexpr const char* kText = "more readings of the machine";
   static constexpr EventColumn<MachineSample> kColumns[] = {
       ms<&MachineSample::time_ns>("time_ms"),
-      number<&MachineSample::compressor_bytes>("compressor_bytes"),
-      number<&MachineSample::swapped_in_bytes>("swapped_in_bytes"),
-      number<&MachineSample::swapped_out_bytes>("swapped_out_bytes"),
-      number<&MachineSample::gpu_bytes>("gpu_bytes")};
+      reading<&MachineSample::compressor_bytes>("compressor_bytes"),
+      reading<&MachineSample::swapped_in_bytes>("swapped_in_bytes"),
+      reading<&MachineSample::swapped_out_bytes>("swapped_out_bytes"),
+      reading<&MachineSample::gpu_bytes>("gpu_bytes")};
 };
 
 }  // namespace highwater::report::columns

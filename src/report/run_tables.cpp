@@ -185,7 +185,8 @@ void RunTables::finish() {
     add(table, cells);
   };
   if (!hello_) return;
-  put("highwater_version", kVersion);
+  put("worker_version", hello_->workerVersion);
+  put("exported_by", "Highwater " + std::string(kVersion));
   put("device", std::string(deviceLabel(hello_->device)));
   put("device_reason", hello_->device.reason);
   put("simulated", hello_->device.simulated ? "true" : "false");

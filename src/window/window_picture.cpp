@@ -142,7 +142,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   if (!QImageWriter::supportedImageFormats().contains(format)) {
     return usageError(
         "the name must end in .png or another kind of picture, or as \"highwater export --help\" "
-        "lists for traces: " +
+        "lists for traces and tables (a folder in /): " +
         image.string());
   }
   if (options.size.width() < 800 || options.size.height() < 600 || options.size.width() > 8192 ||

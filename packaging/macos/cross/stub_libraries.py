@@ -54,4 +54,4 @@ if __name__ == "__main__":
     tbd(work / "sdk/lib/libzstd.tbd", "/opt/homebrew/opt/zstd/lib/libzstd.1.dylib",
         declared_functions("/usr/include/zstd.h", "ZSTD_"))
     tbd(work / "sdk/lib/libz.tbd", "/usr/lib/libz.1.dylib",
-        declared_functions("/usr/include/zlib.h", "deflat"))
+        declared_functions("/usr/include/zlib.h", "(?:de|in)flat"))
