@@ -103,10 +103,12 @@ std::string noFindingsText(const Findings& findings) {
 std::vector<std::string> afterFindings(const Findings& findings) {
   std::vector<std::string> texts;
   if (findings.steps == 0 && findings.found.empty()) return texts;
-  // The verdict tells of the waits alone.
-  const bool said = findings.verdict.text.find("host's waits") != std::string::npos &&
-                    findings.gainOfWaitsMs && findings.gainOfAllMs &&
-                    gainText(*findings.gainOfWaitsMs) == gainText(*findings.gainOfAllMs);
+  // The verdict tells of the waits alone. Where that is all, its bounds are the closer ones: the
+  // other's upper bound is the sum of all waits.
+  const bool said =
+      findings.verdict.text.find("host's waits") != std::string::npos && findings.gainOfWaitsMs &&
+      findings.gainOfAllMs &&
+      formatMs(findings.gainOfWaitsMs->estimate) == formatMs(findings.gainOfAllMs->estimate);
   if (findings.priced() > 1 && findings.gainOfAllMs && !said) {
     texts.push_back("Fixing all of these saves " + gainText(*findings.gainOfAllMs));
   }
