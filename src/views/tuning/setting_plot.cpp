@@ -18,6 +18,24 @@ constexpr double kChosenRoom = 12.5;  ///< the ring around it
 /// Plots begin here, unless smaller batches were tried.
 constexpr std::uint32_t kFirstBatch = 8;
 
+/// Points of one look. QCustomPlot's own scatter styles know no such point but as a picture, which
+/// it puts off its place on a Retina screen.
+class PointGraph final : public QCPGraph {
+ public:
+  PointGraph(QCustomPlot* plot, PointLook look) : QCPGraph(plot->xAxis, plot->yAxis), look_(look) {
+    setScatterStyle(QCPScatterStyle::ssDisc);  // that there is one
+  }
+
+ protected:
+  void drawScatterPlot(QCPPainter* painter, const QVector<QPointF>& scatters,
+                       const QCPScatterStyle&) const override {
+    for (const QPointF& each : scatters) drawPoint(*painter, look_, each, Theme::of(parentPlot()));
+  }
+
+ private:
+  PointLook look_;
+};
+
 }  // namespace
 
 SettingPlot::SettingPlot(const models::TuningState* state, QWidget* parent)
@@ -31,11 +49,11 @@ SettingPlot::SettingPlot(const models::TuningState* state, QWidget* parent)
   // The points lie over everything else that is data.
   addLayer(QStringLiteral("points"), layer(QStringLiteral("main")));
   setCurrentLayer(QStringLiteral("points"));
-  for (QCPGraph*& each : points_) {
-    each = addGraph();
-    each->setLineStyle(QCPGraph::lsNone);
-    each->setAdaptiveSampling(false);
-    each->setSelectable(QCP::stNone);
+  for (std::size_t i = 0; i < kLooks.size(); ++i) {
+    points_[i] = new PointGraph(this, kLooks[i]);  // the plot owns it
+    points_[i]->setLineStyle(QCPGraph::lsNone);
+    points_[i]->setAdaptiveSampling(false);
+    points_[i]->setSelectable(QCP::stNone);
   }
   setCurrentLayer(QStringLiteral("main"));
   for (QCPAxis* axis : {xAxis, yAxis}) {
@@ -97,9 +115,6 @@ void SettingPlot::restyle() {
     axis->setTickLabelFont(textFont(kSmallText));
     axis->grid()->setPen(QPen(t.grid, 1));
     axis->grid()->setZeroLinePen(QPen(t.grid, 1));
-  }
-  for (std::size_t i = 0; i < kLooks.size(); ++i) {
-    points_[i]->setScatterStyle(QCPScatterStyle(pointPixmap(kLooks[i], t, devicePixelRatioF())));
   }
   for (QCPCurve* curve : curves_) {
     QPen pen = curve->pen();

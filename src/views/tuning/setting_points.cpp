@@ -125,16 +125,6 @@ void drawPoint(QPainter& painter, PointLook look, QPointF centre, const Theme& t
   painter.restore();
 }
 
-QPixmap pointPixmap(PointLook look, const Theme& theme, double devicePixelRatio) {
-  constexpr int kSize = 27;
-  QPixmap pixmap(QSize(kSize, kSize) * devicePixelRatio);
-  pixmap.setDevicePixelRatio(devicePixelRatio);
-  pixmap.fill(Qt::transparent);
-  QPainter painter(&pixmap);
-  drawPoint(painter, look, {kSize / 2.0, kSize / 2.0}, theme);
-  return pixmap;
-}
-
 bool LabelPlacer::isFree(const QRectF& rect) const {
   return area_.contains(rect) &&
          std::none_of(taken_.begin(), taken_.end(),

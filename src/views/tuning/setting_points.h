@@ -1,7 +1,6 @@
 #pragma once
 
 #include <QPainter>
-#include <QPixmap>
 #include <optional>
 #include <vector>
 
@@ -43,8 +42,6 @@ struct SettingPoint {
 
 /// Draws a point of about 8 pixels around `centre`, with an outline in the colour of the ground.
 void drawPoint(QPainter& painter, PointLook look, QPointF centre, const Theme& theme);
-/// The point as a picture, for a scatter style.
-[[nodiscard]] QPixmap pointPixmap(PointLook look, const Theme& theme, double devicePixelRatio);
 
 /// Finds places for labels so that none overlaps another, leaves the plot, or covers what it must
 /// avoid.
