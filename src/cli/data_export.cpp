@@ -2,7 +2,6 @@
 
 #include <QString>
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
 #include <iterator>
 #include <string_view>
@@ -29,7 +28,7 @@ bool isCompressedTrace(const std::filesystem::path& file) {
   const QByteArray head = headOf(file);
   const std::string text =
       report::Gzip::textOf({head.data(), static_cast<std::size_t>(head.size())});
-  return text.find("\"traceEvents\"") != text.npos;
+  return text.find("\"traceEvents\"") != std::string::npos;
 }
 
 bool isPerfettoTrace(const std::filesystem::path& file) {
@@ -96,8 +95,7 @@ std::string dataFileKinds() {
 }
 
 int runDataExport(const DataExportOptions& options) {
-  // A file that grows beyond what the shell allows is an error like others.
-  std::signal(SIGXFSZ, SIG_IGN);
+  ignoreFileSizeSignal();
   const Kind& kind = *kindOf(options.file);
   if (kind.isOfKind) {
     if (auto replaced = run::checkReplaced(options.file, options.force, kind.noun, kind.isOfKind);

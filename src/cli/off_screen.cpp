@@ -2,6 +2,7 @@
 
 #include <QString>
 
+#include "cli/output_file.h"
 #include "cli/terminal.h"
 
 namespace highwater::cli {
@@ -15,6 +16,7 @@ void showOnlyTrouble(QtMsgType type, const QMessageLogContext&, const QString& m
 }  // namespace
 
 void useNoScreen() {
+  ignoreFileSizeSignal();
   qInstallMessageHandler(showOnlyTrouble);
   qputenv("QT_QPA_PLATFORM", "offscreen");
 }

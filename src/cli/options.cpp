@@ -490,6 +490,9 @@ class CommandLine {
     }
     if (auto range = readExportRange(); !range) return range.error();
     if (isDataFile(exportOptions_.image)) return readDataExport();
+    if (!tableText_.empty()) {
+      return usageError("--table is for .csv files, and " + exportOptions_.image + " is none");
+    }
     auto size = readSize(sizeText_);
     if (!size) return size.error();
     constexpr std::string_view kThemes[] = {"dark", "light"};

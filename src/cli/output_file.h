@@ -3,6 +3,7 @@
 #include <QByteArray>
 #include <QFile>
 #include <QSaveFile>
+#include <csignal>
 #include <filesystem>
 #include <string>
 
@@ -10,6 +11,12 @@
 #include "report/trace_events.h"
 
 namespace highwater::cli {
+
+/// Makes a file that grows beyond what the shell allows an error like others, for commands that
+/// start no program: it would inherit this.
+inline void ignoreFileSizeSignal() {
+  std::signal(SIGXFSZ, SIG_IGN);
+}
 
 /// The error for a file that cannot be written, named by the user after `option`.
 [[nodiscard]] inline Error notWritten(const QSaveFile& file, const std::string& option) {

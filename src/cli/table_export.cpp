@@ -37,7 +37,7 @@ Result<ExportOutcome> makeRows(const DataExportOptions& options, report::RowSink
   report::RunTables tables(sink, *range);
   auto condition = run::loadReadablePart(options.recording, tables, control);
   if (!condition) return condition.error();
-  tables.finish();
+  tables.finish(*condition);
   ExportOutcome outcome{*condition, {}, tables.dropped(), {}};
   const auto& all = report::runTables();
   const bool isOfAll = std::any_of(all.begin(), all.end(), [&](const report::RunTable& each) {

@@ -8,8 +8,9 @@ namespace {
 
 void appendText(std::string& out, std::string_view text) {
   // https://owasp.org/www-community/attacks/CSV_Injection
-  const bool isFormula = !text.empty() && std::string_view("=+-@").find(text[0]) != text.npos;
-  if (!isFormula && text.find_first_of(",;\t\"\r\n") == text.npos) {
+  const bool isFormula =
+      !text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos;
+  if (!isFormula && text.find_first_of(",;\t\"\r\n") == std::string_view::npos) {
     out += text;
     return;
   }

@@ -122,6 +122,8 @@ void RunTables::take(std::span<const std::uint8_t>, const Message& message) {
     sink_.begin(deviceLabel(hello->device));
   } else if (const auto* run = std::get_if<RunDescription>(&message)) {
     run_ = *run;
+  } else if (const auto* end = std::get_if<RunEnd>(&message)) {
+    end_ = *end;
   } else if (const auto* defined = std::get_if<Definitions>(&message)) {
     definitions_.add(*defined);
   } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
@@ -177,7 +179,7 @@ void RunTables::addAll(std::span<const Event> events) {
   }
 }
 
-void RunTables::finish() {
+void RunTables::finish(const RecordingCondition& condition) {
   addSteps(0);
   const RunTable& table = *runTable(kRun);
   const auto put = [&](std::string_view key, const std::string& value) {
@@ -202,7 +204,13 @@ void RunTables::finish() {
   put("dtype", run_.dtype);
   put("parameters", std::to_string(run_.parameters));
   put("scenario", run_.scenario);
+  put("probe_level", std::string(probeLevelKey(run_.probeLevel)));
   put("events_lost", std::to_string(dropped_));
+  put("ended", end_ ? std::string(runEndKey(end_->reason)) : "");
+  put("end_message", end_ ? end_->message : "");
+  put("exit_code", end_ ? std::to_string(end_->exitCode) : "");
+  put("being_written", condition.beingWritten ? "true" : "false");
+  put("damage", condition.damage.empty() ? "" : condition.damage.front());
 }
 
 void RunTables::addReport(const QJsonObject& report) {

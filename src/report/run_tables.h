@@ -15,6 +15,7 @@
 #include "core/definition_table.h"
 #include "core/message_sink.h"
 #include "core/messages.h"
+#include "core/recording_condition.h"
 
 namespace highwater::report {
 
@@ -67,7 +68,7 @@ class RunTables final : public MessageSink {
 
   void take(std::span<const std::uint8_t> frame, const Message& message) override;
   /// Makes the rows that only the end tells. Call it once, after the last message.
-  void finish();
+  void finish(const RecordingCondition& condition);
   /// Makes the rows of tables of the whole run, from the report of all of it.
   void addReport(const QJsonObject& report);
 
@@ -94,6 +95,7 @@ class RunTables final : public MessageSink {
   DefinitionTable definitions_;
   std::optional<Hello> hello_;
   RunDescription run_;
+  std::optional<RunEnd> end_;
   std::deque<Step> steps_;
   std::uint64_t written_ = 0, dropped_ = 0;
 };

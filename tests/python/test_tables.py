@@ -81,6 +81,8 @@ class Tables(unittest.TestCase):
         self.assertAlmostEqual(self.rows("SELECT sum(total_ms) FROM account")[0][0], report["time"]["range_ms"], places=3)
         run = dict(self.rows("SELECT key, value FROM run"))
         self.assertEqual((run["device"], run["simulated"], run["scenario"]), ("simulated mps", "true", "hidden-fallback"))
+        self.assertEqual((run["ended"], run["being_written"], run["damage"], run["probe_level"]),
+                         ("finished", "false", None, "ops"))
         largest, = self.rows("SELECT max(current_bytes) FROM memory_samples")[0]
         self.assertGreater(largest, 1 << 20)
 

@@ -25,7 +25,7 @@ class TestRunTables : public QObject {
     hello.device.selected = "mps";
     tables.take({}, hello);
     feed(tables);
-    tables.finish();
+    tables.finish({});
     csv.finish();
     return out.mid(out.indexOf("\r\n") + 2);
   }
