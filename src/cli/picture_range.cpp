@@ -58,7 +58,9 @@ Result<std::pair<std::uint32_t, std::uint32_t>> parseStepRange(const std::string
   const auto begin = parseWhole(option, first, 1u, kMostRunSteps);
   const auto end = parseWhole(option, last, 1u, kMostRunSteps);
   if (!begin || !end || *begin > *end) {
-    return refusedValue(option, text, "the first and the last step, such as 120-139");
+    return refusedValue(
+        option, text,
+        "the first and the last step, 1 to " + std::to_string(kMostRunSteps) + ", such as 120-139");
   }
   return std::pair(*begin, *end);
 }

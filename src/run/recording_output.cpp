@@ -47,7 +47,7 @@ Result<void> checkOutput(const fs::path& path, bool force) {
   std::error_code ignored;
   const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
   if (path.filename().empty()) {
-    return usageError("\"" + path.string() + "\" names no file; give -o a file's name");
+    return usageError("\"" + path.string() + "\" names no file; end it with a file's name");
   }
   if (!fs::is_directory(folder, ignored)) {
     return Error{ErrorCode::kNotFound,
