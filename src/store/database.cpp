@@ -55,6 +55,13 @@ Error databaseError(sqlite3* db) {
   return {codeFor(sqlite3_extended_errcode(db)), sqlite3_errmsg(db)};
 }
 
+Result<void> Statement::execute() {
+  const Result<bool> row = step();
+  sqlite3_reset(statement_.get());
+  if (!row) return row.error();
+  return {};
+}
+
 Result<bool> Statement::step() {
   const int code = sqlite3_step(statement_.get());
   if (code == SQLITE_ROW) return true;

@@ -40,10 +40,7 @@ class Statement {
   [[nodiscard]] Result<void> run(const Values&... values) {
     int index = 0;
     (bind(++index, values), ...);
-    Result<bool> row = step();
-    sqlite3_reset(statement_.get());
-    if (!row) return row.error();
-    return {};
+    return execute();
   }
 
   /// The same for any number of values, each of a type that run() takes, or a variant of such.
@@ -51,10 +48,7 @@ class Statement {
   [[nodiscard]] Result<void> runAll(std::span<const Value> values) {
     int index = 0;
     for (const Value& each : values) bind(++index, each);
-    Result<bool> row = step();
-    sqlite3_reset(statement_.get());
-    if (!row) return row.error();
-    return {};
+    return execute();
   }
 
   /// Moves to the next row. Returns false if there is none. The row's columns are valid until the
@@ -77,6 +71,8 @@ class Statement {
   [[nodiscard]] std::span<const std::uint8_t> blob(int column);
 
  private:
+  /// Executes what is bound, and resets it.
+  [[nodiscard]] Result<void> execute();
   void bind(int index, std::int64_t value);
   void bind(int index, std::uint64_t value) { bind(index, static_cast<std::int64_t>(value)); }
   void bind(int index, std::uint32_t value) { bind(index, static_cast<std::int64_t>(value)); }
