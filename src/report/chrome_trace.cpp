@@ -1,6 +1,5 @@
 #include "report/chrome_trace.h"
 
-#include <charconv>
 #include <cmath>
 #include <utility>
 #include <variant>
@@ -8,16 +7,10 @@
 #include "core/names.h"
 #include "core/plain_text.h"
 #include "core/version.h"
+#include "report/report_values.h"
 
 namespace highwater::report {
 namespace {
-
-template <typename Number>
-void append(std::string& to, Number value) {
-  char digits[40];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-  to.append(digits, end);
-}
 
 /// A text without control characters as a JSON string.
 std::string quoted(std::string_view text) {
@@ -88,13 +81,13 @@ void ChromeTrace::finish(const TraceRun& run) {
   writeMetadata(run, "process_name", 0, "name", run.program.empty() ? "highwater" : run.program);
   writeMetadata(run, "process_labels", 0, "labels", device);
   out_ += "\n],\"baseTimeNanoseconds\":";
-  append(out_, run.epochNs);
+  appendNumber(out_, run.epochNs);
   out_ += ",\"deviceProperties\":[],\"highwater\":{\"version\":" + json(kVersion) +
           ",\"device\":" + json(device) +
           ",\"simulated\":" + (run.hello.device.simulated ? "true" : "false") +
           ",\"torch\":" + json(run.hello.torchVersion) +
           ",\"platform\":" + json(run.hello.platform) + ",\"dropped\":";
-  append(out_, run.dropped);
+  appendNumber(out_, run.dropped);
   out_ += "}}\n";
   flush(0);
 }
@@ -107,9 +100,9 @@ void ChromeTrace::begin(const TraceRun& run, char phase, std::string_view catego
   out_ += "\",\"cat\":\"";
   out_ += category;
   out_ += "\",\"pid\":";
-  append(out_, run.hello.processId);
+  appendNumber(out_, run.hello.processId);
   out_ += ",\"tid\":";
-  append(out_, thread);
+  appendNumber(out_, thread);
   out_ += ",\"ts\":";
   time(ns);
 }
@@ -128,12 +121,12 @@ void ChromeTrace::argument(const TraceArgument& argument) {
     text(*known);
   } else if (const auto* number = std::get_if<double>(&argument.value)) {
     if (std::isfinite(*number)) {
-      append(out_, *number);
+      appendNumber(out_, *number);
     } else {
       out_ += "null";
     }
   } else {
-    append(out_, std::get<std::uint64_t>(argument.value));
+    appendNumber(out_, std::get<std::uint64_t>(argument.value));
   }
   out_ += ',';
 }
@@ -144,7 +137,7 @@ void ChromeTrace::time(std::int64_t ns) {
     out_ += '-';
     ns = -ns;
   }
-  append(out_, ns / 1000);
+  appendNumber(out_, ns / 1000);
   const auto rest = static_cast<int>(ns % 1000);
   out_ += '.';
   out_ += static_cast<char>('0' + rest / 100);

@@ -1,7 +1,8 @@
 #include "report/csv_tables.h"
 
-#include <charconv>
 #include <utility>
+
+#include "report/report_values.h"
 
 namespace highwater::report {
 namespace {
@@ -23,17 +24,12 @@ void appendText(std::string& out, std::string_view text) {
 }
 
 void appendCell(std::string& out, const Cell& cell) {
-  const auto appendNumber = [&out](auto value) {
-    char digits[40];
-    const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
-    out.append(digits, end);
-  };
   if (const auto* text = std::get_if<std::string>(&cell)) {
     appendText(out, *text);
   } else if (const auto* real = std::get_if<double>(&cell)) {
-    appendNumber(*real);
+    appendNumber(out, *real);
   } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
-    appendNumber(*whole);
+    appendNumber(out, *whole);
   }
 }
 

@@ -2,12 +2,14 @@
 
 #include <QJsonValue>
 #include <QString>
+#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "analysis/time_range.h"
 #include "core/definition_table.h"
 #include "core/units.h"
 
@@ -40,6 +42,20 @@ inline QJsonValue textOrNull(std::string_view value) {
 /// Converts an optional number to JSON; null if it is absent, NaN or infinite.
 inline QJsonValue orNull(const std::optional<double>& value) {
   return value ? real(*value) : QJsonValue();
+}
+
+/// Appends a number in the shortest form that reads back as it is.
+template <typename Number>
+void appendNumber(std::string& to, Number value) {
+  char digits[40];
+  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, value);
+  to.append(digits, end);
+}
+
+/// Whether an event is in the part of a run that is asked for: all of it where there is no range.
+inline bool isAsked(const std::optional<analysis::TimeRange>& range, std::int64_t beginNs,
+                    std::int64_t endNs) {
+  return !range || analysis::touches(*range, beginNs, endNs);
 }
 
 /// A line of code as a text: "train.py:12 (main), in transformers/trainer.py:1911 Trainer.train".

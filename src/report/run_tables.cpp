@@ -9,6 +9,7 @@
 #include "core/names.h"
 #include "core/units.h"
 #include "core/version.h"
+#include "report/report_values.h"
 #include "report/run_table_columns.h"
 
 namespace highwater::report {
@@ -129,7 +130,7 @@ void RunTables::take(std::span<const std::uint8_t>, const Message& message) {
   } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
     takeBatch(*batch);
   } else if (const auto* note = std::get_if<Note>(&message)) {
-    if (!isAsked(note->timeNs, note->timeNs)) return;
+    if (!isAsked(range_, note->timeNs, note->timeNs)) return;
     const Cell cells[] = {toMs(note->timeNs),
                           std::int64_t{note->step},
                           textCell(markerKindKey(events::MarkerKind::Note)),
@@ -145,7 +146,7 @@ void RunTables::takeBatch(const EventBatch& batch) {
     dropped_ += drop.count();
   }
   for (const StepRecord& step : batch.steps) {
-    if (!isAsked(step.begin_ns(), endNsOf(step))) continue;
+    if (!isAsked(range_, step.begin_ns(), endNsOf(step))) continue;
     steps_.push_back({step.step(), cellsOf(step, definitions_)});
   }
   for (const events::DeviceSpan& span : batch.deviceSpans) {
@@ -175,7 +176,7 @@ void RunTables::addAll(std::span<const Event> events) {
   const RunTable& table = knownTable<Event>();
   if (!sink_.wants(table)) return;
   for (const Event& event : events) {
-    if (isAsked(beginNsOf(event), endNsOf(event))) add(table, cellsOf(event, definitions_));
+    if (isAsked(range_, beginNsOf(event), endNsOf(event))) add(table, cellsOf(event, definitions_));
   }
 }
 
@@ -239,10 +240,6 @@ void RunTables::addReport(const QJsonObject& report) {
   };
   fill(kFindings, report["findings"].toArray(), kFindingColumns);
   fill(kAccount, report["time"]["rows"].toArray(), kAccountColumns);
-}
-
-bool RunTables::isAsked(std::int64_t beginNs, std::int64_t endNs) const {
-  return !range_ || analysis::touches(*range_, beginNs, endNs);
 }
 
 void RunTables::add(const RunTable& table, std::span<const Cell> cells) {

@@ -86,7 +86,6 @@ class RunTables final : public MessageSink {
   void takeBatch(const EventBatch& batch);
   template <typename Event>
   void addAll(std::span<const Event> events);
-  [[nodiscard]] bool isAsked(std::int64_t beginNs, std::int64_t endNs) const;
   void add(const RunTable& table, std::span<const Cell> cells);
   void addSteps(std::size_t most);
 

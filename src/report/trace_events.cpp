@@ -55,7 +55,7 @@ void TraceEvents::take(std::span<const std::uint8_t>, const Message& message) {
   } else if (const auto* batch = std::get_if<EventBatch>(&message)) {
     takeBatch(*batch);
   } else if (const auto* note = std::get_if<Note>(&message)) {
-    if (range_ && !analysis::touches(*range_, note->timeNs, note->timeNs)) return;
+    if (!isAsked(range_, note->timeNs, note->timeNs)) return;
     const std::string text = plainText(note->text);
     ++written_;
     TraceEvent event = instant(TraceLane::kMarkers, "note", training_);
@@ -90,7 +90,7 @@ void TraceEvents::takeBatch(const EventBatch& batch) {
 template <typename Event>
 void TraceEvents::giveAll(std::span<const Event> events) {
   for (const Event& event : events) {
-    if (range_ && !analysis::touches(*range_, beginNsOf(event), endNsOf(event))) continue;
+    if (!isAsked(range_, beginNsOf(event), endNsOf(event))) continue;
     give(event);
     ++written_;
   }
