@@ -20,20 +20,18 @@
 namespace highwater::cli {
 namespace {
 
+constexpr std::string_view kChromeMark = "\"traceEvents\"";
+
 bool isChromeTrace(const std::filesystem::path& file) {
-  return headOf(file).contains("\"traceEvents\"");
+  return headOf(file).find(kChromeMark) != std::string::npos;
 }
 
 bool isCompressedTrace(const std::filesystem::path& file) {
-  const QByteArray head = headOf(file);
-  const std::string text =
-      report::Gzip::textOf({head.data(), static_cast<std::size_t>(head.size())});
-  return text.find("\"traceEvents\"") != std::string::npos;
+  return report::Gzip::textOf(headOf(file)).find(kChromeMark) != std::string::npos;
 }
 
 bool isPerfettoTrace(const std::filesystem::path& file) {
-  const QByteArray head = headOf(file);
-  return report::PerfettoTrace::isHead({head.data(), static_cast<std::size_t>(head.size())});
+  return report::PerfettoTrace::isHead(headOf(file));
 }
 
 /// A kind of data file.

@@ -257,9 +257,8 @@ class CommandLine {
                   "--try", tryTexts_,
                   "Measure what a change gains, steps with it and without in turns. LINE, as in "
                   "train.py:41: without the waits there; values that the program reads there are "
-                  "old ones "
-                  "meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be repeated; "
-                  "without a window"),
+                  "old ones meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be "
+                  "repeated; without a window"),
               "LINE or KNOB=VALUE")
         ->excludes("--window");
     run_->add_flag("--try-all", script_.tried.all,
@@ -471,9 +470,6 @@ class CommandLine {
       }
     }
     if (!tableText_.empty()) {
-      if (!isTableFile(exportOptions_.image)) {
-        return usageError("--table is for .csv files, and " + exportOptions_.image + " is none");
-      }
       std::vector<std::string_view> tables;
       for (const report::RunTable& each : report::runTables()) tables.emplace_back(each.name);
       if (auto known = checkChoice("--table", tableText_, tables); !known) return known.error();
@@ -489,10 +485,10 @@ class CommandLine {
                         "\"; give a file's name there, and the end of the range as --until");
     }
     if (auto range = readExportRange(); !range) return range.error();
-    if (isDataFile(exportOptions_.image)) return readDataExport();
-    if (!tableText_.empty()) {
+    if (!tableText_.empty() && !isTableFile(exportOptions_.image)) {
       return usageError("--table is for .csv files, and " + exportOptions_.image + " is none");
     }
+    if (isDataFile(exportOptions_.image)) return readDataExport();
     auto size = readSize(sizeText_);
     if (!size) return size.error();
     constexpr std::string_view kThemes[] = {"dark", "light"};

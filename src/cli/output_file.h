@@ -1,6 +1,5 @@
 #pragma once
 
-#include <QByteArray>
 #include <QFile>
 #include <QSaveFile>
 #include <csignal>
@@ -51,10 +50,10 @@ inline void ignoreFileSizeSignal() {
 }
 
 /// The first bytes of a file, by which its kind is known; empty where it cannot be read.
-[[nodiscard]] inline QByteArray headOf(const std::filesystem::path& path) {
+[[nodiscard]] inline std::string headOf(const std::filesystem::path& path) {
   constexpr qint64 kHead = 512;
   QFile file(QString::fromStdString(path.string()));
-  return file.open(QFile::ReadOnly) ? file.read(kHead) : QByteArray();
+  return file.open(QFile::ReadOnly) ? file.read(kHead).toStdString() : std::string();
 }
 
 }  // namespace highwater::cli

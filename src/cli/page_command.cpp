@@ -1,7 +1,6 @@
 #include "cli/page_command.h"
 
 #include <QApplication>
-#include <QFile>
 #include <QSaveFile>
 #include <QSize>
 #include <filesystem>
@@ -29,8 +28,7 @@ constexpr QSize kPictureSize{1120, 860};
 constexpr char kPixelsPerPoint[] = "2";
 
 bool isPage(const std::filesystem::path& file) {
-  QFile old(QString::fromStdString(file.string()));
-  return old.open(QFile::ReadOnly) && old.read(report::kPageMarkWithin).contains(report::kPageMark);
+  return headOf(file).find(report::kPageMark) != std::string::npos;
 }
 
 /// Refuses a page that may not be replaced or written, before its pictures are drawn.
@@ -47,13 +45,9 @@ Result<void> checkPage(const ReportPageOptions& options) {
 
 Result<void> writePage(const std::string& name, const std::string& page) {
   QSaveFile file(QString::fromStdString(name));
-  const auto size = static_cast<qint64>(page.size());
-  // flush() reports the reason of a failure, which commit() does not.
-  if (!file.open(QIODevice::WriteOnly) || file.write(page.data(), size) != size || !file.flush() ||
-      !file.commit()) {
-    return notWritten(file, "--html");
-  }
-  return {};
+  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--html");
+  writeTo(file)(page);
+  return commit(file, "--html");
 }
 
 report::PagePicture pagePicture(const window::ViewPicture& view) {

@@ -47,12 +47,12 @@ Result<ExportOutcome> makeRows(const DataExportOptions& options, report::RowSink
     outcome.remark = "findings and account are of the whole run, not of a part: left empty";
   } else if (isOfAll) {
     analysis::LiveStore store;
-    store.setMemoryBudget(kReportMemory);
+    RecordingCondition whole;
     // Where it is damaged, the same as above was read.
-    auto whole = run::loadReadablePart(options.recording, store);
-    if (!whole) return whole.error();
-    tables.addReport(report::reportJson(store, analysis::summarize(store), *whole));
-    if (whole->cutOff && !condition->cutOff) {
+    const std::string problem = loadForReport(options.recording, store, whole);
+    if (!store.hello()) return failure(problem);
+    tables.addReport(report::reportJson(store, analysis::summarize(store), whole));
+    if (whole.cutOff && !condition->cutOff) {
       outcome.remark = "findings and account are of the first " +
                        std::to_string(store.steps().records.size()) +
                        " steps: the whole run does not fit into memory";
@@ -168,21 +168,21 @@ Result<ExportOutcome> writeSqlite(const DataExportOptions& options) {
 }
 
 bool isCsv(const fs::path& file) {
-  const QByteArray head = headOf(file);
+  const std::string head = headOf(file);
   const auto& tables = report::runTables();
   return std::any_of(tables.begin(), tables.end(), [&](const report::RunTable& each) {
-    return head.startsWith(report::CsvTables::head(each).c_str());
+    return head.starts_with(report::CsvTables::head(each));
   });
 }
 
 bool isSqliteTables(const fs::path& file) {
-  constexpr qsizetype kIdAt = 68;  // sqlite.org/fileformat2.html
-  const QByteArray head = headOf(file);
-  QByteArray id;
+  constexpr std::size_t kIdAt = 68;  // sqlite.org/fileformat2.html
+  const std::string head = headOf(file);
+  std::string id;
   for (int shift = 24; shift >= 0; shift -= 8) {
     id += static_cast<char>(report::SqliteTables::kApplicationId >> shift & 0xFFU);
   }
-  return head.startsWith("SQLite format 3") && head.mid(kIdAt, id.size()) == id;
+  return head.starts_with("SQLite format 3") && head.find(id, kIdAt) == kIdAt;
 }
 
 }  // namespace highwater::cli

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 
@@ -11,10 +10,8 @@
 
 namespace highwater::report {
 
-/// What the head of each page contains, and no other file.
+/// What the first 512 bytes of each page contain, and those of no other file.
 inline constexpr char kPageMark[] = "<meta name=\"generator\" content=\"Highwater ";
-/// How far from its beginning a page contains kPageMark, in bytes.
-inline constexpr std::size_t kPageMarkWithin = 512;
 
 /// A picture of a page, in the light and in the dark theme.
 struct PagePicture {
