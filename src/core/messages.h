@@ -408,11 +408,17 @@ struct EmptyCache {};
 /// Command: ends the training after its current step. The worker then sends Goodbye.
 struct StopTraining {};
 
+/// Command: sends the user's program a signal: SIGHUP, SIGINT, SIGQUIT, SIGKILL or SIGTERM. Only a
+/// host that runs the program for another one takes it; a worker and a script refuse it.
+struct SignalProgram {
+  std::int32_t signal = 0;
+};
+
 /// A request of the host to the worker, which answers with one CommandResult of the same id.
 struct Command {
   std::uint32_t id = 0;
   std::variant<StartTraining, PauseTraining, ResumeTraining, EmptyCache, StopTraining, SetKnobs,
-               SetProbeLevel, SetScriptKnob, TryBlock>
+               SetProbeLevel, SetScriptKnob, TryBlock, SignalProgram>
       action;
 };
 

@@ -58,6 +58,9 @@ CommandResult RunControl::obey(const Command& command) {
   } else if (std::holds_alternative<SetScriptKnob>(command.action)) {
     result.accepted = false;
     result.message = "only the user's own script has such a knob";
+  } else if (std::holds_alternative<SignalProgram>(command.action)) {
+    result.accepted = false;
+    result.message = "only the host of a program sends it signals";
   } else {
     stopRequested_ = true;
   }

@@ -72,6 +72,10 @@ QString text(const TryBlock& tries) {
                                                 : QStringLiteral("Train as before the try");
 }
 
+QString text(const SignalProgram& sent) {
+  return QStringLiteral("signal %1").arg(sent.signal);
+}
+
 }  // namespace
 
 QString commandText(const CommandAction& command) {

@@ -234,6 +234,12 @@ Result<Message> decodeBody(const fb::Command& t) {
       m.action = std::move(tries);
       break;
     }
+    case fb::Action::SignalProgram: {
+      const fb::SignalProgram* k = t.action_as_SignalProgram();
+      if (k == nullptr) return malformed("a command without its action");
+      m.action = SignalProgram{k->signal()};
+      break;
+    }
     default:
       return malformed("a command of an unknown kind");
   }

@@ -220,6 +220,10 @@ EncodedAction encodeAction(Builder& b, const TryBlock& m) {
               .Union()};
 }
 
+EncodedAction encodeAction(Builder& b, const SignalProgram& m) {
+  return {fb::Action::SignalProgram, fb::CreateSignalProgram(b, m.signal).Union()};
+}
+
 EncodedAction encodeAction(Builder& b, const SetProbeLevel& m) {
   return {fb::Action::SetProbeLevel,
           fb::CreateSetProbeLevel(b, static_cast<std::uint8_t>(m.level), m.steps).Union()};

@@ -48,6 +48,7 @@ class TestCodec : public QObject {
                                    .outOfMemory = OutOfMemoryPolicy::kRetry}});
     roundTrips(Command{7, SetProbeLevel{events::ProbeLevel::Ops, 20}});
     roundTrips(Command{8, SetScriptKnob{"lr", 3e-4}});
+    roundTrips(Command{9, SignalProgram{15}});
     roundTrips(Command{9, TryBlock{TryBlock::Part::kChanged, {3, 17}, {}, 0}});
     roundTrips(Command{10, TryBlock{}});
     roundTrips(Command{11, TryBlock{TryBlock::Part::kAsItWas, {}, "accumulation", 4}});

@@ -35,6 +35,8 @@ CommandResult ScriptControl::obey(const Command& command) {
     order(Order::Kind::kEmptyCache);
   } else if (std::holds_alternative<StopTraining>(command.action)) {
     order(Order::Kind::kStop);
+  } else if (std::holds_alternative<SignalProgram>(command.action)) {
+    result.message = "only the host of a program sends it signals";
   }  // else StartTraining: the script has started itself
   result.accepted = result.message.empty();
   return result;
