@@ -98,7 +98,8 @@ std::string HelpText::make_help(const CLI::App* app, std::string name,
   const CLI::Option* help = app->get_help_ptr();
   const std::string plain = help == nullptr ? "Options" : help->get_group();
   for (const std::string& group : app->get_groups()) {
-    if (isForHelpAll(group) || group == kElsewhereGroup) continue;
+    // A group without a name is of options that only programs give.
+    if (group.empty() || isForHelpAll(group) || group == kElsewhereGroup) continue;
     text += groupText(*app, group, group == plain ? "\n" : '\n' + group + ":\n");
   }
   for (const std::string& group : app->get_groups()) {

@@ -252,13 +252,16 @@ class CommandLine {
     run_->add_flag("--window", window_.insists,
                    "Open the window also where there seems to be no display")
         ->excludes(record);
+    auto* on = run_->add_option("--on", remoteHost_,
+                                "Run it on another machine, by ssh: HOST or HOST:FOLDER")
+                   ->type_name("HOST");
+    run_->add_flag("--stdio", script_.stdio)->group("")->excludes(on)->excludes("--window");
     run_->add_flag("--quiet", script_.quiet, "Print no result at the end, only what went wrong");
     mayRepeat(run_->add_option(
                   "--try", tryTexts_,
                   "Measure what a change gains, steps with it and without in turns. LINE, as in "
-                  "train.py:41: without the waits there; values that the program reads there are "
-                  "old ones meanwhile. KNOB=VALUE: another value of a highwater.knob(). May be "
-                  "repeated; without a window"),
+                  "train.py:41: without the waits there, and with old values for those it reads. "
+                  "KNOB=VALUE: of a highwater.knob(). May be repeated"),
               "LINE or KNOB=VALUE")
         ->excludes("--window");
     run_->add_flag("--try-all", script_.tried.all,
@@ -289,6 +292,21 @@ class CommandLine {
     return words;
   }
 
+  Result<void> readHost(session::ScriptOptions& script) const {
+    if (run_->get_option("--on")->empty()) return {};
+    const std::size_t colon = remoteHost_.find(':');
+    const std::string host = remoteHost_.substr(0, colon);
+    // ssh would read it as an option.
+    if (host.empty() || host.front() == '-') {
+      return refusedValue("--on", remoteHost_, "a host that ssh knows, as in user@studio:project");
+    }
+    script.host = QString::fromStdString(host);
+    if (colon != std::string::npos) {
+      script.workingFolder = QString::fromStdString(remoteHost_.substr(colon + 1));
+    }
+    return {};
+  }
+
   Result<Invocation> readRun() {
     constexpr std::string_view kScriptDevices[] = {"auto", "sim"};
     if (auto known = checkChoice("--device", scriptDevice_, kScriptDevices); !known)
@@ -302,11 +320,14 @@ class CommandLine {
     script_.script.probeLevel = QString::fromStdString(scriptLevel_);
     script_.script.environment = *environment;
     script_.script.command = programWords();
+    if (auto read = readHost(script_.script); !read) return read.error();
     if (auto read = readTry(script_.tried, /*takesLines=*/true); !read) return read.error();
     if ((script_.tried.all || !script_.tried.lines.empty()) && scriptLevel_ == "off") {
       return usageError("--try needs the waits, which --level off does not record");
     }
-    if (script_.tried.any() || !script_.output.empty()) return Invocation(script_);
+    if (script_.stdio || script_.tried.any() || !script_.output.empty()) {
+      return Invocation(script_);
+    }
     window_.script = script_.script;
     window_.quiet = script_.quiet;
     return Invocation(window_);
@@ -653,6 +674,7 @@ class CommandLine {
   RecordOptions recordOptions_;
   CLI::App* run_ = nullptr;
   ScriptCommandOptions script_;
+  std::string remoteHost_;
   std::string scriptDevice_ = "auto", scriptLevel_ = "monitor";
   std::vector<std::string> scriptCommand_;
   SimOptions scriptSim_;

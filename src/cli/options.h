@@ -57,6 +57,7 @@ struct ScriptCommandOptions {
   std::string output;  ///< the recording; empty: one in the recordings folder
   bool force = false;
   bool quiet = false;  ///< no result is printed at the end
+  bool stdio = false;  ///< the run is another machine's: see session::StdioHost
   TriedOptions tried;
 };
 

@@ -11,6 +11,7 @@
 #include "cli/fix_trials.h"
 #include "cli/script_exit.h"
 #include "cli/sim_options.h"
+#include "cli/stop_signals.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "core/simulation.h"
@@ -24,11 +25,16 @@
 #include "session/session.h"
 #include "session/shell_words.h"
 #include "session/start_signals.h"
+#include "session/stdio_host.h"
 
 namespace highwater::cli {
 namespace {
 
 using run::Run;
+
+/// The third signal ends this process, whatever becomes of the program on another machine.
+constexpr int kLettingGo = 3;
+constexpr int kSignalExit = 128;  // the exit code of a shell whose command was ended by a signal
 
 /// The program that SIGTERM and SIGHUP are passed on to; 0: none.
 volatile std::sig_atomic_t programId = 0;
@@ -51,19 +57,27 @@ extern "C" void passOn(int signal) {
 /// The run of the user's program, and what is printed about it.
 class ScriptCommand final : public QObject {
  public:
-  explicit ScriptCommand(const ScriptCommandOptions& options)
+  /// `other` is the host on another machine that the run is for; nullptr: this one.
+  ScriptCommand(const ScriptCommandOptions& options, session::StdioHost* other)
       : script_(options.script),
         quiet_(options.quiet),
-        tellsName_(options.output.empty()),
+        tellsName_(options.output.empty() && !other),
+        other_(other),
         run_({}),
         trials_(&run_, options.tried) {
-    script_.isHeard = false;
+    // What it prints must go somewhere when the connection is gone.
+    script_.isHeard = other_ != nullptr;
+    if (other_) {
+      run_.setListener(other_);
+      connect(other_, &session::StdioHost::commanded, &run_, &Run::relay);
+    }
     // Before the program does its work, so that another run that writes the file is noticed.
     if (!options.output.empty()) {
       run_.recordTo({options.output, options.force, run::RecordingTarget::Begins::kAtOnce});
     }
-    connect(&run_, &Run::linePrinted, this,
-            [](const QString& line) { printError(line.toStdString()); });
+    connect(&run_, &Run::linePrinted, this, [this](const QString& line) {
+      if (!script_.isHeard) printError(line.toStdString());
+    });
     connect(&run_, &Run::stateChanged, this, [this] {
       // The name is made: it is told as soon as there is such a file.
       if (tellsName_ && run_.recording()) {
@@ -89,11 +103,20 @@ class ScriptCommand final : public QObject {
     });
   }
 
+  void sendOn(const StopSignals& stops) {
+    connect(&stops, &StopSignals::stopRequested, this, [this](int count, int signal) {
+      if (count < kLettingGo) return run_.signalScript(signal);
+      run_.abandon();  // the connection may be stuck
+      QCoreApplication::quit();
+    });
+  }
+
   int run() {
     {
       const session::StartSignals terminals;
       if (earlySignal != 0) return exitAs({0, static_cast<int>(earlySignal)});
       if (auto started = run_.runScript(script_, {}); !started) return refuse(started.error());
+      if (other_) other_->sayStarted(QString::fromStdString(run_.recordingPath().string()));
       programId = static_cast<std::sig_atomic_t>(run_.scriptProcessId());
       // It came while the program was started. One of a terminal the program has got.
       if (const int early = earlySignal; early != 0 && !isOfTerminal(early)) {
@@ -101,6 +124,12 @@ class ScriptCommand final : public QObject {
       }
     }
     QCoreApplication::exec();
+    if (other_) {
+      other_->flush();
+      if (!run_.store().run()) sayWhyNothingWasRecorded();
+      const session::ProcessExit exit = run_.scriptExit().value_or(session::ProcessExit{});
+      return exit.signal != 0 ? kSignalExit + exit.signal : exit.exitCode;
+    }
     if (!run_.scriptExit()) {  // it could not be started
       printError(end_.message);
       return session::exitCodeFor(end_);
@@ -110,10 +139,12 @@ class ScriptCommand final : public QObject {
   }
 
  private:
-  static int refuse(const Error& error) {
+  int refuse(const Error& error) {
+    if (other_) other_->sayNotStarted(QString::fromStdString(error.message));
     const bool isFolder = error.code == ErrorCode::kNoPermission;
     printError(error.message + (isFolder ? "; name the recording: --record FILE" : ""));
-    return error.code == ErrorCode::kNotFound ? kExitUsage : kExitFailed;
+    const bool isUsage = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUsage;
+    return isUsage ? kExitUsage : kExitFailed;
   }
 
   void quitWhenAllEnded() {
@@ -146,6 +177,9 @@ class ScriptCommand final : public QObject {
     say("\n");  // the program's last line may be open
     say(report::runResult(store, textWidth(stderr)));
     say("Recording  " + run_.recordingLine() + '\n');
+    if (const QString there = run_.remoteRecording(); !there.isEmpty()) {
+      say("There      " + there.toStdString() + '\n');
+    }
     say("More       highwater report " +
         session::quoteShellWord(QString::fromStdString(run_.recordingPath().string()))
             .toStdString() +
@@ -167,10 +201,20 @@ class ScriptCommand final : public QObject {
 
   session::ScriptOptions script_;
   bool quiet_, tellsName_;
+  session::StdioHost* other_;
   RunEnd end_;
   Run run_;
   FixTrials trials_;
 };
+
+/// The program may run on another machine: then a signal to this process is sent on to it.
+int runHere(const ScriptCommandOptions& options) {
+  ScriptCommand command(options, nullptr);
+  if (options.script.host.isEmpty()) return command.run();
+  const StopSignals stops;
+  command.sendOn(stops);
+  return command.run();
+}
 
 }  // namespace
 
@@ -180,17 +224,23 @@ int runScript(const ScriptCommandOptions& options) {
       return failWith(usable.error());
     }
   }
-  warnOfLiftedLimit("mps", options.script.environment);
+  const bool isHere = options.script.host.isEmpty();
+  if (isHere) warnOfLiftedLimit("mps", options.script.environment);
   std::signal(SIGPIPE, SIG_IGN);  // the program's
   // Who ends this program means the training.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP}) {
     if (std::signal(each, &passOn) == SIG_IGN) std::signal(each, SIG_IGN);  // as by nohup
   }
-  if (auto usable = session::checkSimulatedSettings(options.script); !usable) {
-    printError(usable.error().message);
-    return kExitUsage;
+  if (isHere) {
+    if (auto usable = session::checkSimulatedSettings(options.script); !usable) {
+      printError(usable.error().message);
+      return kExitUsage;
+    }
   }
-  return ScriptCommand(options).run();
+  if (!options.stdio) return runHere(options);
+  auto other = session::StdioHost::greet();
+  if (!other) return failWith(other.error());
+  return ScriptCommand(options, other->get()).run();
 }
 
 }  // namespace highwater::cli

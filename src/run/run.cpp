@@ -193,6 +193,7 @@ Result<void> Run::begin(const QString& program, const QString& name,
   session_ = makeSession();
   session_->addSink(output_.get());
   session_->addSink(&store_);
+  if (listener_) session_->addSink(listener_);
   connect(session_.get(), &Session::stateChanged, this, &Run::onState);
   connect(session_.get(), &Session::commandAnswered, this, &Run::commandAnswered);
   connect(session_.get(), &Session::linePrinted, this, &Run::linePrinted);
@@ -529,6 +530,14 @@ bool Run::live() const {
 
 std::optional<session::ProcessExit> Run::scriptExit() const {
   return script_ && session_ ? session_->programExit() : std::nullopt;
+}
+
+QString Run::remoteRecording() const {
+  return script_ && session_ ? session_->remoteRecording() : QString();
+}
+
+void Run::relay(const Command& command) {
+  if (session_) session_->relay(command);
 }
 
 qint64 Run::scriptProcessId() const {

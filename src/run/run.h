@@ -75,6 +75,13 @@ class Run final : public QObject {
   [[nodiscard]] qint64 scriptProcessId() const;
   /// The id of a process that it has left behind; 0: none.
   [[nodiscard]] qint64 processLeftBehind() const;
+  /// Where the host on another machine records it, as HOST:PATH; empty for any other run.
+  [[nodiscard]] QString remoteRecording() const;
+  /// Gives each message of the next run to `listener` too, which must outlive it: a host on
+  /// another machine, whose commands come back through relay().
+  void setListener(MessageSink* listener) { listener_ = listener; }
+  /// Sends on a command of that host: see session::Session::relay().
+  void relay(const Command& command);
   /// Sends that program a signal, while it runs.
   void signalScript(int signal) const;
   /// How that program ended; empty while it runs, and where none was started.
@@ -259,6 +266,7 @@ class Run final : public QObject {
   std::optional<RecordingTarget> target_;  ///< of a command's next run
   std::filesystem::path firstFile_;        ///< of a command's first run
   std::unique_ptr<RecordingOutput> output_;
+  MessageSink* listener_ = nullptr;
   std::unique_ptr<session::Session>
       session_;  ///< declared after its sinks, because it must be destroyed first
   std::unique_ptr<SweepRun> sweep_;  ///< uses session_

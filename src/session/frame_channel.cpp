@@ -15,30 +15,21 @@ namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{256} << 10;
 
-#ifdef MSG_NOSIGNAL
-constexpr int kSendFlags = MSG_NOSIGNAL;
-#else
-constexpr int kSendFlags = 0;
-#endif
-
 bool isRetry(int error) {
   return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
 }
 
 }  // namespace
 
-FrameChannel::FrameChannel(UniqueFd socket, std::string token, Handler handler, QObject* parent)
+FrameChannel::FrameChannel(UniqueFd socket, std::string token, Handler handler,
+                           wire::StreamSource source, QObject* parent)
     : QObject(parent),
       socket_(std::move(socket)),
       handler_(std::move(handler)),
-      validator_(wire::StreamSource::kWorker, std::move(token)),
+      validator_(source, std::move(token)),
       chunk_(kReadBytes) {
   const int fd = socket_.get();
   ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK);
-#ifdef SO_NOSIGPIPE
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
-#endif
   readNotifier_ = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Read);
   writeNotifier_ = std::make_unique<QSocketNotifier>(fd, QSocketNotifier::Write);
   writeNotifier_->setEnabled(false);
@@ -70,7 +61,7 @@ Result<void> FrameChannel::send(const Message& message) {
 void FrameChannel::writeSome() {
   while (isOpen() && written_ < queue_.size()) {
     const ssize_t n =
-        ::send(socket_.get(), queue_.data() + written_, queue_.size() - written_, kSendFlags);
+        sendQuietly(socket_.get(), queue_.data() + written_, queue_.size() - written_);
     if (n > 0) {
       written_ += static_cast<std::size_t>(n);
     } else if (n < 0 && errno == EINTR) {
@@ -137,6 +128,16 @@ bool FrameChannel::handleFrames() {
 void FrameChannel::breakOff(const Error& error) {
   close();
   emit violated(QString::fromStdString(error.message));
+}
+
+ssize_t sendQuietly(int socket, const void* bytes, std::size_t size) {
+#ifdef MSG_NOSIGNAL
+  return ::send(socket, bytes, size, MSG_NOSIGNAL);
+#else
+  const int on = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_NOSIGPIPE, &on, sizeof on);
+  return ::send(socket, bytes, size, 0);
+#endif
 }
 
 Result<std::pair<UniqueFd, UniqueFd>> socketPair() {

@@ -30,9 +30,11 @@ class FrameChannel final : public QObject {
   static constexpr std::size_t kMaxQueuedBytes = std::size_t{1} << 20;
 
   /// Starts to read from `socket`, a connected stream socket. The worker's Hello must carry
-  /// `token`, which is empty for a launched worker. `handler` gets each valid message in order; it
-  /// may call close().
-  FrameChannel(UniqueFd socket, std::string token, Handler handler, QObject* parent = nullptr);
+  /// `token`, which is empty for a launched worker. From the host of another machine comes what a
+  /// recording holds, so `source` is kRecording. `handler` gets each valid message in order; it may
+  /// call close().
+  FrameChannel(UniqueFd socket, std::string token, Handler handler,
+               wire::StreamSource source = wire::StreamSource::kWorker, QObject* parent = nullptr);
   ~FrameChannel() override;
 
   /// Queues a message for the worker and returns at once. Fails with kEnded if the connection is
@@ -70,6 +72,9 @@ class FrameChannel final : public QObject {
   bool writable_ = true;
   std::unique_ptr<QSocketNotifier> readNotifier_, writeNotifier_;
 };
+
+/// send() without SIGPIPE where nobody reads any more.
+[[nodiscard]] ssize_t sendQuietly(int socket, const void* bytes, std::size_t size);
 
 /// Creates a connected pair of stream sockets, which programs started later do not inherit
 /// (close-on-exec). Fails with kFailed and the system's reason.

@@ -3,6 +3,7 @@
 #include "core/exit_codes.h"
 #include "core/plain_text.h"
 #include "session/session.h"
+#include "session/shell_words.h"
 
 namespace highwater::session {
 namespace {
@@ -165,6 +166,7 @@ void endWithoutGoodbye(const RunFacts& facts, RunEnd& end) {
 }  // namespace
 
 RunEnd runEndFrom(const RunFacts& facts) {
+  if (facts.toldEnd && !facts.notStarted) return *facts.toldEnd;
   RunEnd end;
   const std::string program = facts.program.toStdString();
   if (facts.exit) end.signal = facts.exit->signal;
@@ -180,6 +182,13 @@ RunEnd runEndFrom(const RunFacts& facts) {
                              ", so nothing more was recorded: please report this fault of Highwater"
                        : program + " broke the protocol" + how,
         facts);
+  } else if (!facts.lostHost.isEmpty()) {
+    end.reason = facts.aborted ? Reason::kAborted : Reason::kExited;
+    end.signal = 0;
+    end.message =
+        withPosition("the connection to " + facts.lostHost.toStdString() + " ended", facts) +
+        "; the training may go on there, and is recorded there: scp " +
+        quoteShellWord(facts.recordedThere).toStdString() + " .";
   } else if (!facts.disconnectReason.empty()) {
     endAfterDisconnect(facts, facts.disconnectReason, end);
   } else if (facts.goodbye) {

@@ -17,6 +17,9 @@ struct RunFacts {
   bool isScript = false;                ///< the user's own program
   QString whyNothingTrained;            ///< of a script that ended without a Hello
   bool greeted = false;                 ///< its Hello was accepted
+  std::optional<RunEnd> toldEnd;        ///< as the host on another machine told it
+  QString lostHost;                     ///< the host on another machine whose connection broke
+  QString recordedThere;                ///< where that host records, as HOST:PATH
   std::optional<Error> notStarted;      ///< why the process could not be started
   std::optional<QString> violation;     ///< the protocol rule that the worker broke
   std::optional<QString> refusedKnobs;  ///< the worker refused a scheduled change, and why
@@ -37,8 +40,8 @@ struct RunFacts {
 };
 
 /// Decides how a run ended and describes it in one sentence for the user. The first of these facts
-/// that is set decides: notStarted, violation, disconnectReason, goodbye, failure, refusedKnobs,
-/// silentFor, aborted; otherwise the exit of the process.
+/// that is set decides: notStarted, toldEnd, violation, lostHost, disconnectReason, goodbye,
+/// failure, refusedKnobs, silentFor, aborted; otherwise the exit of the process.
 [[nodiscard]] RunEnd runEndFrom(const RunFacts& facts);
 
 /// Whether a run came to its end or was stopped as asked.

@@ -198,7 +198,8 @@ ScriptProcess::ScriptProcess(ScriptOptions options, QObject* parent)
     : QObject(parent), options_(std::move(options)), process_(std::make_unique<QProcess>()) {
   process_->setProcessChannelMode(QProcess::ForwardedChannels);
   process_->setInputChannelMode(QProcess::ForwardedInputChannel);
-  if (!options_.workingFolder.isEmpty()) process_->setWorkingDirectory(options_.workingFolder);
+  if (!isRemote() && !options_.workingFolder.isEmpty())
+    process_->setWorkingDirectory(options_.workingFolder);
   connect(process_.get(), &QProcess::finished, this, [this](int code, QProcess::ExitStatus status) {
     signal_ = status == QProcess::CrashExit ? code : 0;
     hasExited_ = true;
@@ -257,6 +258,16 @@ void ScriptProcess::send(int signal) const {
   if (processId() > 0) ::kill(static_cast<pid_t>(processId()), signal);
 }
 
+QString ScriptProcess::whyNotStartedThere() const {
+  if (!remote_) return {};
+  const QStringList& lines = lastLines();
+  return remote_->whyNotStarted({exitCode(), signal_}, lines.isEmpty() ? QString() : lines.last());
+}
+
+void ScriptProcess::giveUp() const {
+  if (remote_) remote_->timeOut();
+}
+
 void ScriptProcess::signalAll(int signal) const {
   if (!endpoint_) return;
   const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
@@ -264,6 +275,10 @@ void ScriptProcess::signalAll(int signal) const {
 }
 
 Result<void> checkScript(const ScriptOptions& options) {
+  if (!options.host.isEmpty()) {
+    auto command = remoteCommand(options);
+    return command ? checkCommand(command->first()) : command.error();
+  }
   if (auto found = checkCommand(options.command.value(0)); !found) return found;
   if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
@@ -288,7 +303,20 @@ Result<void> checkScript(const ScriptOptions& options) {
 
 Result<void> ScriptProcess::start() {
   if (auto usable = checkScript(options_); !usable) return usable;
-  const QString program = options_.command.value(0);
+  return isRemote() ? startThere() : startHere();
+}
+
+Result<void> ScriptProcess::startThere() {
+  auto command = remoteCommand(options_);
+  auto sockets = socketPair();
+  if (!sockets) return sockets.error();
+  remote_ = std::make_unique<RemoteStart>(std::move(sockets->first), options_.host);
+  connect(remote_.get(), &RemoteStart::started, this, &ScriptProcess::connected);
+  connect(remote_.get(), &RemoteStart::failed, this, [this] { send(SIGTERM); });
+  return launch(*command, sockets->second.get());
+}
+
+Result<void> ScriptProcess::startHere() {
   auto endpoint = LocalEndpoint::listen();
   if (!endpoint) return endpoint.error();
   endpoint_ = std::move(*endpoint);
@@ -307,6 +335,11 @@ Result<void> ScriptProcess::start() {
     environment.insert(QLatin1String(kScriptLibraryVariable), scriptLibraryFolder());
   }
   process_->setProcessEnvironment(environment);
+  return launch(options_.command, -1);
+}
+
+/// Starts a command, whose stdin and stdout are `connection` unless that is -1.
+Result<void> ScriptProcess::launch(const QStringList& command, int connection) {
   if (options_.isHeard) {
     if (auto heard = hearOutput(); !heard) return heard;
   }
@@ -316,19 +349,25 @@ Result<void> ScriptProcess::start() {
     const BlockedSignals blocked;
     process_->setChildProcessModifier([out = relay_.out.get(), err = relay_.err.get(),
                                        mask = blocked.before(),
-                                       printsToStderr = options_.printsToStderr] {
+                                       printsToStderr = options_.printsToStderr, connection] {
       if (printsToStderr) ::dup2(STDERR_FILENO, STDOUT_FILENO);
       if (out >= 0) ::dup2(out, STDOUT_FILENO);
       if (err >= 0) ::dup2(err, STDERR_FILENO);
       restoreSignals(mask);
+      if (connection < 0) return;
+      for (const int end : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(connection, end);
+      // Ctrl+C is for the program, and goes through the connection. A terminal sends it to ssh too.
+      for (const int each : {SIGINT, SIGQUIT}) std::signal(each, SIG_IGN);
     });
-    process_->start(program, options_.command.mid(1));
+    process_->start(command.first(), command.mid(1));
     started = process_->waitForStarted(-1);
   }
   // The program has its own; the relay ends when nobody has them open.
   relay_.out.reset();
   relay_.err.reset();
-  if (!started) return failure(program.toStdString() + " cannot be started: " + whyNotStarted());
+  if (!started) {
+    return failure(command.first().toStdString() + " cannot be started: " + whyNotStarted());
+  }
   return {};
 }
 
@@ -344,10 +383,12 @@ std::string ScriptProcess::whyNotStarted() const {
 }
 
 std::optional<AttachedConnection> ScriptProcess::takeConnection() {
+  if (remote_) return AttachedConnection{remote_->takeSocket(), {}};
   return endpoint_->take();
 }
 
 std::string ScriptProcess::disconnectReason() const {
+  if (!endpoint_) return {};
   if (endpoint_->hasSign(QStringLiteral("exec"))) {
     return "replaced itself by another program (exec)";
   }
@@ -358,10 +399,13 @@ std::string ScriptProcess::disconnectReason() const {
 }
 
 qint64 ScriptProcess::leftBehind() const {
-  return processLeftBehind(*endpoint_);
+  return endpoint_ ? processLeftBehind(*endpoint_) : 0;
 }
 
 std::string ScriptProcess::whyNothingTrained() const {
+  if (!endpoint_) {  // the Highwater there has printed it
+    return lastLines().isEmpty() ? "see above" : lastLines().last().toStdString();
+  }
   std::string why = whatWasSeen(*endpoint_);
   if (const qint64 left = hasEnded() ? leftBehind() : 0; left != 0) {
     why += "; process " + std::to_string(left) +

@@ -14,15 +14,18 @@
 #include "session/line_log.h"
 #include "session/local_endpoint.h"
 #include "session/output_relay.h"
+#include "session/remote_start.h"
 
 namespace highwater::session {
 
 /// How to start the user's own program.
 struct ScriptOptions {
-  QStringList command;      ///< program and arguments, for example python train.py
-  QString workingFolder;    ///< where it starts; empty: this process's
-  bool simulated = false;   ///< "mps" is the simulated device
-  QString probeLevel;       ///< off, monitor or ops; empty: monitor
+  QStringList command;  ///< program and arguments, for example python train.py
+  /// The machine that it runs on, as ssh knows it; empty: this one.
+  QString host{};
+  QString workingFolder;   ///< where it starts; empty: this process's, or the user's home on `host`
+  bool simulated = false;  ///< "mps" is the simulated device
+  QString probeLevel;      ///< off, monitor or ops; empty: monitor
   QStringList environment;  ///< NAME=VALUE, added to this process's environment
   /// Whether linePrinted() tells what the program prints, besides where it would have gone.
   bool isHeard = true;
@@ -37,13 +40,14 @@ inline constexpr char kSimulationHint[] =
 [[nodiscard]] QString programText(const QStringList& command);
 
 /// Checks what can be checked before a program is started. Fails with kNotFound where the program,
-/// the Python package of Highwater or the simulated device is not found.
+/// the Python package of Highwater or the simulated device is not found; those of another machine
+/// are checked there.
 [[nodiscard]] Result<void> checkScript(const ScriptOptions& options);
 
-/// The user's own program, started so that the one Python process in it that trains connects to a
-/// LocalEndpoint. It keeps this process's stdin, stdout, stderr and process group, and ignores the
-/// signals that this process ignored from its start, as by nohup, and no others. It runs on
-/// whatever happens to this process or object.
+/// The user's own program, started on this machine or, by ssh, on another one, so that the one
+/// Python process in it that trains connects to a LocalEndpoint. It keeps this process's stdin,
+/// stdout, stderr and process group, and ignores the signals that this process ignored from its
+/// start, as by nohup, and no others. It runs on whatever happens to this process or object.
 class ScriptProcess final : public QObject {
   Q_OBJECT
 
@@ -56,7 +60,21 @@ class ScriptProcess final : public QObject {
   /// terminal the program gets each once: see StartSignals, which a caller makes that handles them
   /// before.
   [[nodiscard]] Result<void> start();
-  /// The connection of the process that trains; once, after connected().
+  /// Whether it runs on another machine. Then the process here is that of ssh, which ends by
+  /// itself or by a signal without ending the program.
+  [[nodiscard]] bool isRemote() const { return !options_.host.isEmpty(); }
+  /// ScriptOptions::host.
+  [[nodiscard]] QString host() const { return options_.host; }
+  /// Where the Highwater of the other machine records; empty until it has started the program.
+  [[nodiscard]] QString remoteRecording() const {
+    return remote_ ? remote_->recording() : QString();
+  }
+  /// Why the other machine has not started the program; empty where it has.
+  [[nodiscard]] QString whyNotStartedThere() const;
+  /// Gives up on another machine that has not started the program.
+  void giveUp() const;
+  /// The connection of the process that trains, or of the other machine's Highwater; once, after
+  /// connected().
   [[nodiscard]] std::optional<AttachedConnection> takeConnection();
   /// Why nothing trained, for the user: how far the program's Python processes came.
   [[nodiscard]] std::string whyNothingTrained() const;
@@ -93,13 +111,17 @@ class ScriptProcess final : public QObject {
   void ended();
 
  private:
+  [[nodiscard]] Result<void> startHere();
+  [[nodiscard]] Result<void> startThere();
+  [[nodiscard]] Result<void> launch(const QStringList& command, int connection);
   [[nodiscard]] Result<void> hearOutput();
   void readOutput();
   void conclude();
   [[nodiscard]] std::string whyNotStarted() const;
 
   ScriptOptions options_;
-  std::unique_ptr<LocalEndpoint> endpoint_;
+  std::unique_ptr<LocalEndpoint> endpoint_;  ///< of a program on this machine
+  std::unique_ptr<RemoteStart> remote_;      ///< of one on another machine
   OutputRelay relay_;
   std::unique_ptr<QSocketNotifier> printed_;
   LineLog lines_;

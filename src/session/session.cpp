@@ -2,6 +2,7 @@
 
 #include <QTimer>
 #include <algorithm>
+#include <array>
 #include <csignal>
 
 #include "core/activity.h"
@@ -37,6 +38,12 @@ constexpr milliseconds kExitGrace{5000};
 /// The end of a connection and that of its process are seen one after the other, in any order.
 constexpr milliseconds kDisconnectGrace{1000};
 constexpr std::size_t kMaxUnanswered = 256;
+/// The exit code of an ssh that failed itself.
+constexpr int kSshFailed = 255;
+/// Of another machine, silence is more often the network's than the training's.
+constexpr int kRemotePatience = 6;
+/// What a host may send to the program that it runs for another one.
+constexpr std::array kSentSignals = {SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGTERM};
 
 }  // namespace
 
@@ -53,7 +60,7 @@ class Session::Private final : public QObject {
     connect(&stopTimer, &QTimer::timeout, this, [this] { onStopTimeout(); });
     connect(&exitTimer, &QTimer::timeout, this, [this] { onExitTimeout(); });
     connect(&disconnectTimer, &QTimer::timeout, this, [this] {
-      if (programRuns() && hello) {
+      if (programRuns() && hello && !isRemote()) {
         facts.trainerRanOn = isRunning(static_cast<pid_t>(hello->processId));
       }
     });
@@ -67,12 +74,16 @@ class Session::Private final : public QObject {
   void onMessage(std::span<const std::uint8_t> frame, const Message& message);
   void onHello(const Hello& greeting);
   void onResult(const CommandResult& result);
-  void request(const CommandAction& action);
-  void requestStop();
+  /// `id` is that of a command that another host has sent; 0: it is this one's own.
+  void request(const CommandAction& action, std::uint32_t id);
+  void requestStop(std::uint32_t id);
   void onStopTimeout();
   [[nodiscard]] bool mayFinishStep() const;
-  void send(const CommandAction& action, bool isRequested);
-  void refuse(const CommandAction& action, const std::string& reason);
+  void send(const CommandAction& action, bool isRequested, std::uint32_t id = 0);
+  void refuse(const CommandAction& action, const std::string& reason, std::uint32_t id);
+  void signalProgram(int signal);
+  void onToldEnd(const RunEnd& end);
+  [[nodiscard]] bool isRemote() const { return script && script->isRemote(); }
   void startTrainingIfReady();
   void emitStateIf(bool changed);
   void watch();
@@ -126,6 +137,7 @@ void Session::Private::start() {
     return;
   }
   limits = *read;
+  if (isRemote()) limits.silence *= kRemotePatience;
   emit q->stateChanged(machine.state());
   if (script) {
     startScript();
@@ -171,6 +183,10 @@ void Session::Private::startScript() {
       connectTo(std::move(connection->socket), std::move(connection->token));
     }
   });
+  if (isRemote()) {
+    nextCommandId = kFirstRelayedId;
+    QTimer::singleShot(limits.start, this, [this] { script->giveUp(); });
+  }
   if (auto started = script->start(); !started) {
     facts.notStarted = started.error();
     concludeLater();
@@ -179,6 +195,15 @@ void Session::Private::startScript() {
 
 void Session::Private::onScriptEnded() {
   facts.exit = {script->exitCode(), script->signal()};
+  if (facts.toldEnd && (facts.exit->signal != 0 || facts.exit->exitCode == kSshFailed)) {
+    const RunEnd& end = *facts.toldEnd;
+    facts.exit = {end.signal != 0 ? 128 + end.signal : end.exitCode, 0};
+  }
+  if (const QString why = script->whyNotStartedThere(); !why.isEmpty()) {
+    facts.exit.reset();
+    facts.notStarted =
+        failure(facts.stopRequested ? "stopped before the program was started" : why.toStdString());
+  }
   facts.disconnectReason = script->disconnectReason();
   if (!facts.greeted) {
     facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
@@ -191,16 +216,21 @@ void Session::Private::onScriptEnded() {
 }
 
 void Session::Private::connectTo(UniqueFd socket, std::string token) {
-  watchTimer.start();
-  channel =
-      std::make_unique<FrameChannel>(std::move(socket), std::move(token),
-                                     [this](std::span<const std::uint8_t> frame,
-                                            const Message& message) { onMessage(frame, message); });
+  // On another machine the program has only been started.
+  if (!isRemote()) watchTimer.start();
+  channel = std::make_unique<FrameChannel>(
+      std::move(socket), std::move(token),
+      [this](std::span<const std::uint8_t> frame, const Message& message) {
+        onMessage(frame, message);
+      },
+      isRemote() ? wire::StreamSource::kRecording : wire::StreamSource::kWorker);
   connect(channel.get(), &FrameChannel::received, this, [this] {
     silence = milliseconds{0};
     emit q->received();
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
+    // The program there may go on for days.
+    if (isRemote() && !facts.toldEnd) return forceEnd();
     connectionOver = true;
     disconnectTimer.start();
     awaitExit();
@@ -213,6 +243,8 @@ void Session::Private::connectTo(UniqueFd socket, std::string token) {
 }
 
 void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Message& message) {
+  // The sinks get it last: see conclude().
+  if (const auto* end = std::get_if<RunEnd>(&message)) return onToldEnd(*end);
   facts.position.take(message);
   for (MessageSink* sink : sinks) sink->take(frame, message);
   if (const auto* greeting = std::get_if<Hello>(&message)) {
@@ -234,10 +266,23 @@ void Session::Private::onMessage(std::span<const std::uint8_t> frame, const Mess
 void Session::Private::onHello(const Hello& greeting) {
   hello = greeting;
   facts.greeted = true;
+  if (isRemote()) {  // the host there has welcomed and started it
+    watchTimer.start();
+    startAccepted = true;
+    return;
+  }
   // If this cannot be sent, the connection ends, and its end tells more than the error.
   (void)channel->send(Welcome{wire::kProtocolVersion});
   for (const SetKnobs& knobs : options.scheduledKnobs) send(knobs, false);
   send(StartTraining{}, false);
+}
+
+/// The host on another machine has written its recording to the end.
+void Session::Private::onToldEnd(const RunEnd& end) {
+  facts.toldEnd = end;
+  awaitExit();
+  // What the program has left behind there may hold ssh's connection open.
+  QTimer::singleShot(kExitGrace, this, [this] { script->send(SIGTERM); });
 }
 
 void Session::Private::onResult(const CommandResult& result) {
@@ -268,25 +313,27 @@ void Session::Private::startTrainingIfReady() {
   if (described && startAccepted) emitStateIf(machine.trainingStarted());
 }
 
-void Session::Private::request(const CommandAction& action) {
+void Session::Private::request(const CommandAction& action, std::uint32_t id) {
   if (auto permitted = machine.permits(action); !permitted) {
-    refuse(action, permitted.error().message);
+    refuse(action, permitted.error().message, id);
   } else if (std::holds_alternative<StopTraining>(action)) {
-    requestStop();
+    requestStop(id);
   } else {
-    send(action, true);
+    send(action, true, id);
   }
 }
 
-void Session::Private::requestStop() {
+void Session::Private::requestStop(std::uint32_t id) {
   facts.stopRequested = true;
   emitStateIf(machine.stopRequested());
-  if (facts.greeted) {
-    send(StopTraining{}, true);
+  if (facts.greeted || (isRemote() && channel)) {
+    send(StopTraining{}, true, id);
     // A script may save its model before it ends.
     stoppingFor = milliseconds{0};
     stepsAtStop = facts.position.stepsDone();
     if (!script) stopTimer.start();
+  } else if (isRemote()) {
+    script->send(SIGTERM);
   } else if (script) {
     script->signalAll(SIGINT);
   } else {
@@ -311,23 +358,26 @@ bool Session::Private::mayFinishStep() const {
   return silence < kStopGrace && !stands && !goesOn;
 }
 
-void Session::Private::send(const CommandAction& action, bool isRequested) {
+void Session::Private::send(const CommandAction& action, bool isRequested, std::uint32_t id) {
   // What starts and ends a run is always sent: without it the worker would train for ever, or
   // never.
   const bool mayWait = isRequested && !std::holds_alternative<StopTraining>(action);
   if (mayWait && unanswered.size() >= kMaxUnanswered) {
-    refuse(action, "too many commands wait for their answer");
+    refuse(action, "too many commands wait for their answer", id);
     return;
   }
-  const std::uint32_t id = nextCommandId++;
+  const bool isRelayed = id != 0;
+  if (!isRelayed) id = nextCommandId++;
   if (auto sent = channel->send(Command{id, action}); sent) {
     unanswered.push_back({id, action, isRequested});
   } else if (isRequested) {
-    refuse(action, sent.error().message);
+    refuse(action, sent.error().message, isRelayed ? id : 0);
   }
 }
 
-void Session::Private::refuse(const CommandAction& action, const std::string& reason) {
+void Session::Private::refuse(const CommandAction& action, const std::string& reason,
+                              std::uint32_t id) {
+  if (id != 0) (void)q->handOut(CommandResult{id, false, reason, 0});
   emit q->commandAnswered({action, false, reason, 0});
 }
 
@@ -413,6 +463,12 @@ void Session::Private::conclude() {
   if (channel) channel->close();
   endStall();
   facts.lastLines = q->lastLines();
+  const bool endedThere =
+      facts.exit && facts.exit->signal == 0 && facts.exit->exitCode != kSshFailed;
+  if (!q->remoteRecording().isEmpty() && (facts.greeted || !endedThere)) {
+    facts.lostHost = script->host();
+    facts.recordedThere = q->remoteRecording();
+  }
   const RunEnd end = runEndFrom(facts);
   const Message message = end;
   const wire::FrameBytes frame = wire::encode(message);
@@ -442,12 +498,21 @@ void Session::start() {
   d_->start();
 }
 void Session::request(const CommandAction& command) {
-  d_->request(command);
+  d_->request(command, 0);
+}
+void Session::relay(const Command& command) {
+  const auto* sent = std::get_if<SignalProgram>(&command.action);
+  if (!sent) return d_->request(command.action, command.id);
+  if (std::find(kSentSignals.begin(), kSentSignals.end(), sent->signal) == kSentSignals.end()) {
+    return d_->refuse(command.action, "that signal is not sent on", command.id);
+  }
+  if (sent->signal == SIGKILL) return killProgram();
+  signalProgram(sent->signal);
 }
 void Session::stop() {
   // The second time a script need not come to the end of a step, which may never be.
-  if (d_->script && d_->machine.state() == State::kStopping) return d_->script->send(SIGINT);
-  d_->request(StopTraining{});
+  if (d_->script && d_->machine.state() == State::kStopping) return signalProgram(SIGINT);
+  d_->request(StopTraining{}, 0);
 }
 
 void Session::acceptFallback(const FallbackAcceptance& acceptance) {
@@ -472,6 +537,7 @@ void Session::abort() {
   if (d_->channel) d_->channel->close();
   d_->connectionOver = true;
   if (d_->process) d_->process->killAndWait();
+  if (d_->isRemote()) d_->script->send(SIGTERM);  // it is ssh's: the program there runs on
   d_->conclude();
 }
 
@@ -494,11 +560,20 @@ QStringList Session::lastLines() const {
 }
 
 void Session::signalProgram(int signal) {
-  if (d_->script) d_->script->send(signal);
+  d_->signalProgram(signal);
+}
+
+void Session::Private::signalProgram(int signal) {
+  if (!script) return;
+  if (!isRemote()) return script->send(signal);
+  if (channel) return (void)channel->send(Command{nextCommandId++, SignalProgram{signal}});
+  facts.stopRequested = true;
+  script->send(SIGTERM);
 }
 
 void Session::killProgram() {
   if (!d_->script || d_->script->hasEnded()) return;
+  if (d_->isRemote()) return signalProgram(SIGKILL);
   // While its connection is open, its number is still its own.
   if (d_->hello && !d_->disconnectTimer.isActive())
     ::kill(static_cast<pid_t>(d_->hello->processId), SIGKILL);
@@ -508,6 +583,11 @@ void Session::killProgram() {
 
 const std::optional<ProcessExit>& Session::programExit() const {
   return d_->facts.exit;
+}
+
+QString Session::remoteRecording() const {
+  const QString path = d_->script ? d_->script->remoteRecording() : QString();
+  return path.isEmpty() ? path : d_->script->host() + u':' + path;
 }
 
 bool Session::programRuns() const {
@@ -520,6 +600,7 @@ qint64 Session::processLeftBehind() const {
 
 qint64 Session::workerProcessId() const {
   if (d_->process) return d_->process->processId();
+  if (d_->isRemote()) return 0;
   if (d_->script && !d_->hello) return d_->script->processId();
   return d_->hello ? static_cast<qint64>(d_->hello->processId) : 0;
 }

@@ -61,6 +61,9 @@ class Session final : public QObject {
 
   /// Makes a session that will launch its own worker. start() launches it.
   explicit Session(LaunchOptions options, QObject* parent = nullptr);
+  /// The first id of a command that relay() gets; those below are this session's own.
+  static constexpr std::uint32_t kFirstRelayedId = 1'000'000;
+
   /// Makes a session for the user's own program, which start() starts. Its state is kStarting, for
   /// as long as that takes, until a process in the program trains. stop() interrupts it as Ctrl+C
   /// does, at the end of a step; it is never killed: abort() disconnects.
@@ -80,6 +83,9 @@ class Session final : public QObject {
   /// what stop() does; before the worker's Hello it gets no answer. Nor do commands that are open
   /// when the run ends.
   void request(const CommandAction& command);
+  /// Sends on a command of a host on another machine: see StdioHost. The sinks get the answer, with
+  /// the command's id, also where the command is refused here.
+  void relay(const Command& command);
   /// Passes the user's acceptance of a fallback (an op that runs on the CPU) to the sinks, like a
   /// message of the worker. Does nothing before the worker's RunDescription and after the end of
   /// the run. For a closed recording use appendAcceptance().
@@ -113,12 +119,15 @@ class Session final : public QObject {
   [[nodiscard]] QStringList lastLines() const;
   /// How the worker or the user's program ended; empty while it runs.
   [[nodiscard]] const std::optional<ProcessExit>& programExit() const;
+  /// Where the host on another machine records the user's program, as HOST:PATH for scp; empty
+  /// where that has not started it, and for any other run.
+  [[nodiscard]] QString remoteRecording() const;
   /// Whether the user's program runs; false for a worker.
   [[nodiscard]] bool programRuns() const;
   /// The id of a process that the user's program has left behind; 0: none.
   [[nodiscard]] qint64 processLeftBehind() const;
   /// The process id of the worker; of the user's program that of the process that trains, and
-  /// before its Hello that of the program. 0 before it has started.
+  /// before its Hello that of the program. 0 before it has started, and on another machine.
   [[nodiscard]] qint64 workerProcessId() const;
 
  signals:
