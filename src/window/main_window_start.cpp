@@ -72,6 +72,7 @@ void MainWindow::showWhatRuns() {
     script = startPage_->scriptName();
   } else if (!runsSample && run_.script()) {
     script = session::programText(run_.script()->command);
+    if (!run_.script()->host.isEmpty()) script = tr("%1 on %2").arg(script, run_.script()->host);
   } else if (!runsSample && store.ownScript()) {
     script = text(store.run()->workload);
   }

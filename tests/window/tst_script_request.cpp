@@ -202,6 +202,27 @@ class TestScriptRequest : public QObject {
   }
 
   /// A shell runs the line with a stand-in for highwater, which tells what it got.
+  /// Nothing of this machine's files is asked for, as they are not the other one's.
+  void aScriptOfAnotherMachineIsCheckedThere() {
+    ScriptFields fields = form("'my train.py' --epochs 2");
+    fields.host = QStringLiteral("user@studio");
+    fields.workingFolder = QStringLiteral("~/a project");
+    fields.python = QStringLiteral("python3");
+    fields.otherVariables = QStringLiteral("'A=x y'");
+    const ScriptRequest request = checkScript(fields);
+    QVERIFY(request.ok());
+    QCOMPARE(request.options.host, QStringLiteral("user@studio"));
+    QCOMPARE(request.options.command, QStringList({"python3", "my train.py", "--epochs", "2"}));
+    QCOMPARE(window::terminalCommand(request).section(QStringLiteral(" run "), 1),
+             QStringLiteral("--on 'user@studio:~/a project' -- env 'A=x y' python3 'my train.py' "
+                            "--epochs 2"));
+    fields.script = QStringLiteral("torchrun train.py");
+    QCOMPARE(checkScript(fields).options.command, QStringList({"torchrun", "train.py"}));
+    for (const char* host : {"-oProxyCommand=x", "two words", "studio:project"}) {
+      fields.host = QLatin1String(host);
+      QVERIFY2(!problem(fields, ScriptField::kHost).isEmpty(), host);
+    }
+  }
   void theLineForATerminalIsTheSame() {
     file("tools/highwater", "#!/bin/sh\nprintf '%s\\0' \"$PWD\" \"$A\" \"$@\"\n", true);
     QVERIFY(QDir(folder_->path()).mkdir("it's mine"));

@@ -25,6 +25,10 @@ QString asNote(const Error& error) {
   return text;
 }
 
+bool runsElsewhere(const ScriptFields& fields) {
+  return !fields.host.trimmed().isEmpty();
+}
+
 QString workingFolderOf(const ScriptFields& fields) {
   // Started from a desktop, a program is in the root folder.
   const QString current =
@@ -38,6 +42,7 @@ QString workingFolderOf(const ScriptFields& fields) {
 }
 
 QString scriptFileOf(const ScriptFields& fields) {
+  if (runsElsewhere(fields)) return {};
   const QString script = fields.script.trimmed();
   if (script.isEmpty()) return {};
   const QString folder = workingFolderOf(fields);
@@ -49,6 +54,7 @@ QString scriptFileOf(const ScriptFields& fields) {
 }
 
 QString pythonOf(const ScriptFields& fields) {
+  if (runsElsewhere(fields)) return {};
   const QString python = fields.python.trimmed();
   if (python.isEmpty()) return {};
   const QString path = python.contains(u'/') ? run::meantPath(python, workingFolderOf(fields))

@@ -12,6 +12,7 @@ enum class ScriptField {
   kScript,
   kArguments,
   kWorkingFolder,
+  kHost,
   kPython,
   kRecording,
   kFallback,
@@ -25,7 +26,8 @@ enum class ScriptField {
 struct ScriptFields {
   QString script;         ///< a file, "-m package", or a launcher with its options
   QString arguments;      ///< as on a command line
-  QString workingFolder;  ///< empty: see workingFolderOf()
+  QString workingFolder;  ///< empty: see workingFolderOf(); on another machine the home there
+  QString host;           ///< another machine, as ssh knows it; empty: this one
   QString python;         ///< a path, or a program's name
   bool simulated = false;
   QString level = QStringLiteral("monitor");
@@ -39,8 +41,10 @@ struct ScriptFields {
 /// What is wrong with the fields, in words for the user, who reads them beside the field.
 using ScriptProblems = std::map<ScriptField, QString>;
 
-/// The folder in which the script starts: the named one; else the one of a script that is named by
-/// an absolute path; else the folder in which this program was started.
+/// Whether the script is to run on another machine, whose files cannot be looked at.
+[[nodiscard]] bool runsElsewhere(const ScriptFields& fields);
+/// The folder in which the script starts here: the named one; else the one of a script that is
+/// named by an absolute path; else the folder in which this program was started.
 [[nodiscard]] QString workingFolderOf(const ScriptFields& fields);
 /// The file that the field "Script" names; empty for a module, a launcher, and a missing file.
 [[nodiscard]] QString scriptFileOf(const ScriptFields& fields);

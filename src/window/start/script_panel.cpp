@@ -48,6 +48,7 @@ ScriptFields ScriptPanel::fields() const {
   fields.script = script_->text();
   fields.arguments = arguments_->text();
   fields.workingFolder = folder_->text();
+  fields.host = host_->text();
   fields.python = python_->currentText();
   fields.simulated = device_->currentData().toBool();
   fields.level = currentLevel();
@@ -88,7 +89,8 @@ void ScriptPanel::check() {
     recording_->setText(namesScript() ? run::freeRecordingName(recordingStemOf(now)) : QString());
     now.recording = recording_->text();
   }
-  folder_->setPlaceholderText(run::shownPath(workingFolderOf(now)));
+  folder_->setPlaceholderText(runsElsewhere(now) ? tr("The home folder there")
+                                                 : run::shownPath(workingFolderOf(now)));
   request_ = checkScript(now);
   auto problems = request_.problems;
   if (!namesScript()) {
@@ -119,9 +121,12 @@ void ScriptPanel::refresh() {
 void ScriptPanel::offerPythons() {
   const ScriptFields now = fields();
   const QString script = scriptFileOf(now);
-  const QStringList found = findInterpreters(
-      {workingFolderOf(now), script.isEmpty() ? QString() : QFileInfo(script).path()},
-      QProcessEnvironment::systemEnvironment());
+  const QStringList found =
+      runsElsewhere(now)
+          ? QStringList{QStringLiteral("python3")}
+          : findInterpreters(
+                {workingFolderOf(now), script.isEmpty() ? QString() : QFileInfo(script).path()},
+                QProcessEnvironment::systemEnvironment());
   QStringList shown;
   for (const QString& each : found) shown << run::shownPath(each);
   QStringList listed;
@@ -167,6 +172,12 @@ void ScriptPanel::askPython() {
   // user who has named a script.
   const bool ofFolder = python.startsWith(workingFolderOf(now) + u'/');
   if (ofFolder && !namesScript() && !pythonChosen_) return;
+  if (runsElsewhere(now)) {
+    asked_.clear();
+    rows_->setWarning(ScriptField::kPython, {});
+    rows_->setNote(ScriptField::kPython, tr("As %1 knows it").arg(now.host.trimmed()));
+    return;
+  }
   const QString question = python + u'\n' + folder;
   if (python.isEmpty() || question == asked_) return;
   asked_ = question;

@@ -74,7 +74,7 @@ class ScriptPanel final : public QWidget {
   [[nodiscard]] QString currentLevel() const;
 
   std::unique_ptr<FormRows> rows_;
-  QLineEdit *script_, *arguments_, *folder_, *recording_;
+  QLineEdit *script_, *arguments_, *folder_, *recording_, *host_;
   QComboBox *python_, *device_;
   QButtonGroup* level_;
   QLabel *levelNote_, *environmentSummary_, *deviceNote_;

@@ -77,6 +77,11 @@ void ScriptPanel::makeFields() {
   connect(browse, &QPushButton::clicked, this, &ScriptPanel::browseFolder);
   rows_->add(ScriptField::kWorkingFolder, tr("Working folder"), folder_, browse,
              tr("The folder the script starts in"));
+  host_ = lineEdit("hostField");
+  host_->setFixedWidth(kNarrow);
+  host_->setPlaceholderText(tr("This one"));
+  rows_->add(ScriptField::kHost, tr("Machine"), host_, nullptr,
+             tr("Another one by ssh, with its Highwater: user@studio"), true);
   python_ = new CalmCombo(this);
   python_->setObjectName(QStringLiteral("pythonField"));
   python_->setEditable(true);

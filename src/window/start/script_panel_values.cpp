@@ -50,6 +50,7 @@ void ScriptPanel::restore(const QSettings& settings) {
   script_->setText(value("script"));
   arguments_->setText(value("arguments"));
   folder_->setText(value("workingFolder"));
+  host_->setText(value("host"));
   if (const QString python = value("python"); !python.isEmpty()) python_->setEditText(python);
   pythonChosen_ = !value("python").isEmpty();
   if (const int device = device_->findData(value("device") == QLatin1String("sim"));
@@ -72,6 +73,7 @@ void ScriptPanel::save(QSettings& settings) const {
       {"script", now.script},
       {"arguments", now.arguments},
       {"workingFolder", now.workingFolder},
+      {"host", now.host},
       {"python", pythonChosen_ ? now.python : QString()},
       {"device", now.simulated ? QStringLiteral("sim") : QStringLiteral("auto")},
       {"level", now.level},

@@ -34,11 +34,15 @@ class ScriptCheck {
       : fields_(fields), folder_(workingFolderOf(fields)) {}
 
   ScriptRequest check() {
-    checkFolder();
-    checkCommand();
+    if (runsElsewhere(fields_)) {
+      checkHost();
+    } else {
+      checkFolder();
+      checkCommand();
+      request_.options.workingFolder = folder_;
+    }
     checkRecording();
     request_.options.environment = scriptEnvironment(fields_, request_.problems);
-    request_.options.workingFolder = folder_;
     request_.options.simulated = fields_.simulated;
     request_.options.probeLevel = fields_.level;
     return std::move(request_);
@@ -54,6 +58,41 @@ class ScriptCheck {
                                        : tr("There is no folder %1").arg(run::shownPath(folder_)));
   }
 
+  /// What can be said without asking the other machine, which checks the rest.
+  void checkHost() {
+    const QString host = fields_.host.trimmed();
+    static const QRegularExpression usable(QStringLiteral("^[^-\\s:][^\\s:]*$"));
+    if (!usable.match(host).hasMatch()) {
+      problem(ScriptField::kHost, tr("A host that ssh knows, as in user@studio"));
+    }
+    request_.options.host = host;
+    request_.options.workingFolder = fields_.workingFolder.trimmed();
+    auto words = session::splitShellWords(fields_.script);
+    if (!words || words->isEmpty()) {
+      return problem(ScriptField::kScript,
+                     words ? tr("Name a script, a module or a launcher") : asNote(words.error()));
+    }
+    request_.needsPython = words->front() == QLatin1String("-m") || isPythonFile(words->front());
+    const QString python = fields_.python.trimmed();
+    if (request_.needsPython && python.isEmpty()) {
+      problem(ScriptField::kPython, tr("Name the Python that runs the script"));
+    }
+    if (request_.needsPython) words->prepend(python);
+    request_.options.command = *words;
+    addArguments();
+  }
+
+  void addArguments() {
+    auto arguments = session::splitShellWords(fields_.arguments);
+    if (!arguments) return problem(ScriptField::kArguments, asNote(arguments.error()));
+    QStringList& command = request_.options.command;
+    command << *arguments;
+    if (const QString option = isolatingOption(command); !option.isEmpty()) {
+      problem(ScriptField::kScript,
+              tr("Python with %1 ignores what attaches Highwater: leave it out").arg(option));
+    }
+  }
+
   void checkCommand() {
     QStringList& command = request_.options.command;
     command = scriptWords();
@@ -61,13 +100,7 @@ class ScriptCheck {
       const QString python = pythonPath();
       if (!command.isEmpty()) command.prepend(python);
     }
-    auto arguments = session::splitShellWords(fields_.arguments);
-    if (!arguments) return problem(ScriptField::kArguments, asNote(arguments.error()));
-    command << *arguments;
-    if (const QString option = isolatingOption(command); !option.isEmpty()) {
-      problem(ScriptField::kScript,
-              tr("Python with %1 ignores what attaches Highwater: leave it out").arg(option));
-    }
+    addArguments();
   }
 
   /// What comes after Python, or the whole command of a launcher.
@@ -188,16 +221,24 @@ QString terminalCommand(const ScriptRequest& request) {
   const QString name = QStringLiteral("highwater");
   const bool isOwn = QFileInfo(own).fileName() == name;
   const bool isFound = QFileInfo(QStandardPaths::findExecutable(name)) == QFileInfo(own);
-  QString line = QStringLiteral("cd %1 && ").arg(session::quoteShellWord(options.workingFolder));
-  for (const QString& each : options.environment) {
-    line += each.section(u'=', 0, 0) + u'=' + session::quoteShellWord(each.section(u'=', 1)) + u' ';
-  }
   QStringList words{isOwn && !isFound ? own : name, QStringLiteral("run")};
   if (options.simulated) words << QStringLiteral("--device") << QStringLiteral("sim");
   if (options.probeLevel != QLatin1String("monitor")) {
     words << QStringLiteral("--level") << options.probeLevel;
   }
+  if (!options.host.isEmpty()) {
+    const QString& folder = options.workingFolder;
+    words << QStringLiteral("--on") << options.host + (folder.isEmpty() ? folder : u':' + folder)
+          << QStringLiteral("--");
+    // The environment of this machine's command does not reach the other one.
+    if (!options.environment.isEmpty()) words << QStringLiteral("env") << options.environment;
+    return session::quoteShellWords(words + options.command);
+  }
   words << QStringLiteral("--") << options.command;
+  QString line = QStringLiteral("cd %1 && ").arg(session::quoteShellWord(options.workingFolder));
+  for (const QString& each : options.environment) {
+    line += each.section(u'=', 0, 0) + u'=' + session::quoteShellWord(each.section(u'=', 1)) + u' ';
+  }
   // Shorter, and as a user would write it.
   const QString inside = options.workingFolder + u'/';
   QString& program = words[words.indexOf(QStringLiteral("--")) + 1];
