@@ -13,6 +13,7 @@
 
 #include "analysis/run_summary.h"
 #include "analysis/statistics.h"
+#include "core/run_limits.h"
 #include "models/qt_text.h"
 #include "tuning/observations.h"
 #include "tuning/tensor_budget.h"
@@ -23,7 +24,8 @@ namespace {
 using tuning::Setting;
 using tuning::settingOf;
 
-constexpr std::uint32_t kMostBatch = 256, kMostLength = 256;  ///< where the run names no limits
+/// Where the run names no limits. That of the batch is the report's.
+constexpr std::uint32_t kMostBatch = kMostBatchSize, kMostLength = 256;
 /// A setting counts once it has so many steps: the first after a change is unlike the others.
 constexpr std::size_t kFewSteps = 3;
 /// From so many steps on a setting is compared with those that a sweep has measured.
@@ -123,6 +125,7 @@ TuningState::TuningState(const analysis::LiveStore* store, QObject* parent)
 
 void TuningState::startOver() {
   ++run_;
+  choseForScript_ = false;
   fittedSteps_ = fittedOps_ = seenMarkers_ = 0;
   fittedSettings_.clear();
   next_.reset();
@@ -281,10 +284,16 @@ Setting TuningState::chosen() const {
       tried_.empty() || std::any_of(tried_.begin(), tried_.end(), [](const TriedSetting& each) {
         return each.setting.length > 1;
       });
-  return {chosen_.batch, hasLengths ? chosen_.length : std::min(chosen_.length, 1U)};
+  const Setting setting = isOfScript() && !choseForScript_ ? current_ : chosen_;
+  return {setting.batch, hasLengths ? setting.length : std::min(setting.length, 1U)};
+}
+
+bool TuningState::isOfScript() const {
+  return store_->ownScript();
 }
 
 void TuningState::setChosen(Setting setting) {
+  choseForScript_ = isOfScript();
   setting.length = std::max(setting.length, 1U);
   if (setting == chosen_) return;
   chosen_ = setting;

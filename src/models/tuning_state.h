@@ -67,7 +67,10 @@ class TuningState final : public QObject {
   /// nobody writes it. It may until this is called.
   void setLive(bool live);
 
-  /// The setting that the user is choosing, also while a slider is held.
+  /// Whether the run is of the user's own script, whose settings the sliders do not choose.
+  [[nodiscard]] bool isOfScript() const;
+  /// The setting that the user is choosing, also while a slider is held; of a script the current
+  /// one, until another is chosen.
   /// Its length is 1 where the run's inputs have none.
   [[nodiscard]] tuning::Setting chosen() const;
   void setChosen(tuning::Setting setting);
@@ -122,6 +125,7 @@ class TuningState final : public QObject {
   QString reason_;
   std::vector<TriedSetting> tried_;
   tuning::Setting chosen_, current_, limits_;
+  bool choseForScript_ = false;
   std::optional<tuning::Sweep> sweep_;
   bool sweeps_ = false;
   std::optional<tuning::Setting> measuring_;

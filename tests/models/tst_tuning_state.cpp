@@ -1,6 +1,7 @@
 // The memory model of the run on screen, and what the sliders ask of it.
 
 #include "core/out_of_memory.h"
+#include "core/run_limits.h"
 #include "core/units.h"
 #include "models/tuning_state.h"
 #include "support/sample_run.h"
@@ -156,7 +157,7 @@ class TestTuningState : public QObject {
     store.apply(batch.view());
     TuningState state(&store);
     state.refresh();
-    QCOMPARE(state.limits(), (tuning::Setting{1024, 2048}));
+    QCOMPARE(state.limits(), (tuning::Setting{kMostBatchSize, 2048}));
   }
 
   /// An evaluation needs other memory than a step: its setting has not failed.
@@ -174,6 +175,24 @@ class TestTuningState : public QObject {
     TuningState state(&store);
     state.refresh();
     for (const models::TriedSetting& each : state.tried()) QVERIFY(!each.outOfMemory);
+  }
+
+  /// The sliders are those of the samples.
+  void ofAScriptTheCurrentSettingIsChosen() {
+    analysis::LiveStore store;
+    TuningState state(&store);
+    state.setChosen({16, 64});
+    test::forEachMessage(test::makeSampleRun({}), [&](const Message& each) {
+      Message message = each;
+      if (auto* run = std::get_if<RunDescription>(&message)) run->ownScript = true;
+      store.apply(message);
+    });
+    state.refresh();
+    QVERIFY(state.isOfScript());
+    QCOMPARE(state.chosen(), state.current());
+    QVERIFY(state.current() != (tuning::Setting{16, 64}));
+    state.setChosen({16, 64});
+    QCOMPARE(state.chosen(), (tuning::Setting{16, 64}));
   }
 
   void theChosenSettingIsToldOnce() {

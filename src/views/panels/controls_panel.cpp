@@ -359,7 +359,7 @@ void ControlsPanel::setTuning(models::TuningState* tuning) {
 }
 
 void ControlsPanel::tellTuning() {
-  if (tuning_ != nullptr) {
+  if (tuning_ != nullptr && !tuning_->isOfScript()) {
     tuning_->setChosen({static_cast<std::uint32_t>(ui_->batchSpin->value()),
                         static_cast<std::uint32_t>(ui_->sequenceSpin->value())});
   }
