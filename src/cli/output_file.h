@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QFile>
+#include <QFileDevice>
 #include <QSaveFile>
 #include <csignal>
 #include <filesystem>
@@ -24,7 +25,7 @@ inline void ignoreFileSizeSignal() {
 }
 
 /// Writes pieces to an open file, whose error() is the first that happens.
-[[nodiscard]] inline report::Write writeTo(QSaveFile& file) {
+[[nodiscard]] inline report::Write writeTo(QFileDevice& file) {
   return [&file](std::string_view piece) {
     // Of a disk that gets full, write() tells only by a part, and then by the error of the rest.
     while (!piece.empty() && file.error() == QFileDevice::NoError) {
@@ -35,17 +36,12 @@ inline void ignoreFileSizeSignal() {
   };
 }
 
-/// Writes what Qt still holds of a file. Fails as notWritten() says.
-[[nodiscard]] inline Result<void> flushed(QSaveFile& file, const std::string& option) {
-  if (file.error() != QFileDevice::NoError || !file.flush()) return notWritten(file, option);
-  return {};
-}
-
-/// Puts a file that is whole in its place. commit() alone succeeds where what Qt still held does
-/// not fit on the disk.
+/// Puts a file that is whole in its place. QSaveFile::commit() alone succeeds where what Qt still
+/// held does not fit on the disk.
 [[nodiscard]] inline Result<void> commit(QSaveFile& file, const std::string& option) {
-  if (auto done = flushed(file, option); !done) return done;
-  if (!file.commit()) return notWritten(file, option);
+  if (file.error() != QFileDevice::NoError || !file.flush() || !file.commit()) {
+    return notWritten(file, option);
+  }
   return {};
 }
 

@@ -1,18 +1,14 @@
 #include "cli/table_export.h"
 
-#include <QSaveFile>
-#include <QTemporaryFile>
 #include <algorithm>
 #include <functional>
-#include <memory>
 #include <string>
-#include <system_error>
-#include <utility>
 #include <vector>
 
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "cli/export_range.h"
+#include "cli/output_draft.h"
 #include "cli/output_file.h"
 #include "cli/report_command.h"
 #include "core/units.h"
@@ -62,37 +58,6 @@ Result<ExportOutcome> makeRows(const DataExportOptions& options, report::RowSink
   return outcome;
 }
 
-using Files = std::vector<std::unique_ptr<QSaveFile>>;
-
-/// Opens a file for each table in the folder, and gives each its rows.
-Result<ExportOutcome> writeTables(const DataExportOptions& options, Files& files) {
-  report::CsvTables csv;
-  for (const report::RunTable& table : report::runTables()) {
-    const fs::path path = fs::path(options.file) / (std::string(table.name) + ".csv");
-    if (auto replaced = run::checkReplaced(path, options.force, "table of Highwater", &isCsv);
-        !replaced) {
-      return replaced.error();
-    }
-    files.push_back(std::make_unique<QSaveFile>(QString::fromStdString(path.string())));
-    if (!files.back()->open(QIODevice::WriteOnly)) return notWritten(*files.back(), "--to");
-    csv.addTable(table, writeTo(*files.back()));
-  }
-  auto outcome = makeRows(options, csv, [&files] {
-    return std::any_of(files.begin(), files.end(),
-                       [](const auto& each) { return each->error() != QFileDevice::NoError; });
-  });
-  csv.finish();
-  // All of them are whole before one takes its place.
-  for (const auto& each : files) {
-    if (auto done = flushed(*each, "--to"); !done) return done.error();
-  }
-  if (!outcome) return outcome.error();
-  for (const auto& each : files) {
-    if (auto done = commit(*each, "--to"); !done) return done.error();
-  }
-  return outcome;
-}
-
 }  // namespace
 
 Result<ExportOutcome> writeCsv(const DataExportOptions& options) {
@@ -101,69 +66,62 @@ Result<ExportOutcome> writeCsv(const DataExportOptions& options) {
     return usageError("--table " + options.table +
                       " is of the whole run: leave out --steps, --from and --until");
   }
-  QSaveFile file(QString::fromStdString(options.file));
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
+  auto draft = OutputDraft::ofFile(options.file);
+  if (!draft) return draft.error();
+  const auto file = (*draft)->open(0);
+  if (!file) return file.error();
   report::CsvTables csv;
-  csv.addTable(table, writeTo(file));
-  auto outcome = makeRows(options, csv, [&file] { return file.error() != QFileDevice::NoError; });
+  csv.addTable(table, writeTo(**file));
+  auto outcome = makeRows(options, csv, [&draft] { return (*draft)->failed(); });
   csv.finish();
-  if (auto done = flushed(file, "--to"); !done) return done.error();
+  if (auto done = (*draft)->flush(); !done) return done.error();
   if (!outcome) return outcome.error();
-  outcome->text +=
-      " of " + options.table + ", " + formatBytes(static_cast<std::uint64_t>(file.size()));
-  if (auto done = commit(file, "--to"); !done) return done.error();
+  outcome->text += " of " + options.table + ", " + formatBytes((*draft)->bytes());
+  if (auto done = (*draft)->commit(); !done) return done.error();
   return outcome;
 }
 
 Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options) {
-  const fs::path folder = options.file;
-  std::error_code problem;
-  const bool isNew = fs::create_directory(folder, problem);
-  if (problem) return failure(options.file + " cannot be made: " + problem.message());
-  Files files;
-  auto outcome = writeTables(options, files);
-  if (outcome) {
-    outcome->text += " in " + std::to_string(files.size()) + " tables";
-    return outcome;
+  const auto& tables = report::runTables();
+  std::vector<std::string> names;
+  for (const report::RunTable& each : tables) {
+    names.push_back(std::string(each.name) + ".csv");
+    if (auto replaced = run::checkReplaced(fs::path(options.file) / names.back(), options.force,
+                                           "table of Highwater", &isCsv);
+        !replaced) {
+      return replaced.error();
+    }
   }
-  std::vector<fs::path> names;
-  for (const auto& each : files) names.emplace_back(each->fileName().toStdString());
-  files.clear();  // what was begun goes with it
-  if (isNew) {
-    for (const fs::path& each : names) fs::remove(each, problem);
-    fs::remove(folder, problem);
+  auto draft = OutputDraft::ofFolder(options.file, names);
+  if (!draft) return draft.error();
+  report::CsvTables csv;
+  for (std::size_t i = 0; i < tables.size(); ++i) {
+    const auto file = (*draft)->open(i);
+    if (!file) return file.error();
+    csv.addTable(tables[i], writeTo(**file));
   }
+  auto outcome = makeRows(options, csv, [&draft] { return (*draft)->failed(); });
+  csv.finish();
+  if (auto done = (*draft)->flush(); !done) return done.error();
+  if (!outcome) return outcome.error();
+  outcome->text +=
+      " in " + std::to_string(tables.size()) + " tables, " + formatBytes((*draft)->bytes());
+  if (auto done = (*draft)->commit(); !done) return done.error();
   return outcome;
 }
 
 Result<ExportOutcome> writeSqlite(const DataExportOptions& options) {
-  QSaveFile file(QString::fromStdString(options.file));
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
-  // SQLite writes to a name, so the file is copied once it is whole.
-  const fs::path folder = fs::path(options.file).parent_path();
-  QTemporaryFile draft(QString::fromStdString((folder / ".highwater-XXXXXX").string()));
-  const auto problem = [&options](const std::string& reason) {
-    return failure(options.file + " cannot be written: " + reason +
-                   "; name another file after --to");
-  };
-  if (!draft.open()) return problem(draft.errorString().toStdString());
-  auto tables = report::SqliteTables::create(draft.fileName().toStdString());
-  if (!tables) return problem(tables.error().message);
+  auto draft = OutputDraft::ofFile(options.file);
+  if (!draft) return draft.error();
+  auto tables = report::SqliteTables::create((*draft)->path(0));
+  if (!tables) return (*draft)->notWritten(tables.error().message);
   auto outcome = makeRows(options, **tables, [&] { return (*tables)->failed(); });
-  if (auto done = (*tables)->finish(); !done) return problem(done.error().message);
+  if (auto done = (*tables)->finish(); !done) return (*draft)->notWritten(done.error().message);
   if (!outcome) return outcome.error();
   tables->reset();
-  constexpr qint64 kPiece = 1 << 20;
-  const report::Write write = writeTo(file);
-  while (!draft.atEnd() && file.error() == QFileDevice::NoError) {
-    const QByteArray piece = draft.read(kPiece);
-    if (piece.isEmpty()) return problem(draft.errorString().toStdString());
-    write({piece.data(), static_cast<std::size_t>(piece.size())});
-  }
-  if (auto done = flushed(file, "--to"); !done) return done.error();
   outcome->text += " in " + std::to_string(report::runTables().size()) + " tables, " +
-                   formatBytes(static_cast<std::uint64_t>(file.size()));
-  if (auto done = commit(file, "--to"); !done) return done.error();
+                   formatBytes((*draft)->bytes());
+  if (auto done = (*draft)->commit(); !done) return done.error();
   return outcome;
 }
 

@@ -1,10 +1,11 @@
 #include "cli/trace_export.h"
 
-#include <QSaveFile>
+#include <QFile>
 #include <optional>
 #include <utility>
 
 #include "cli/export_range.h"
+#include "cli/output_draft.h"
 #include "cli/output_file.h"
 #include "core/units.h"
 #include "report/gzip.h"
@@ -20,15 +21,17 @@ constexpr std::uint64_t kMostInBrowser = std::uint64_t{2} << 30;
 
 Result<ExportOutcome> writeTrace(const DataExportOptions& options, MakeTrace make,
                                  bool isCompressed) {
-  QSaveFile file(QString::fromStdString(options.file));
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--to");
+  auto draft = OutputDraft::ofFile(options.file);
+  if (!draft) return draft.error();
+  const auto file = (*draft)->open(0);
+  if (!file) return file.error();
   run::LoadControl control;
   control.mostBytes = UINT64_MAX;  // nothing of it stays in memory
   // What cannot be written any more need not be read.
-  control.cancelled = [&file] { return file.error() != QFileDevice::NoError; };
+  control.cancelled = [&draft] { return (*draft)->failed(); };
   const auto range = rangeOf(options, control);
   if (!range) return range.error();
-  report::Write write = writeTo(file);
+  report::Write write = writeTo(**file);
   std::optional<report::Gzip> gzip;
   if (isCompressed) {
     gzip.emplace(std::move(write));
@@ -37,15 +40,15 @@ Result<ExportOutcome> writeTrace(const DataExportOptions& options, MakeTrace mak
   const auto format = make(std::move(write));
   report::TraceEvents trace(*format, *range);
   const auto condition = run::loadReadablePart(options.recording, trace, control);
-  if (control.cancelled()) return notWritten(file, "--to");
+  if (auto done = (*draft)->flush(); !done) return done.error();
   if (!condition) return condition.error();
   trace.finish();
   if (gzip) {
     if (auto done = gzip->finish(); !done) return done.error();
   }
-  if (auto done = flushed(file, "--to"); !done) return done.error();
-  const auto size = static_cast<std::uint64_t>(file.size());
-  if (auto done = commit(file, "--to"); !done) return done.error();
+  if (auto done = (*draft)->flush(); !done) return done.error();
+  const std::uint64_t size = (*draft)->bytes();
+  if (auto done = (*draft)->commit(); !done) return done.error();
   ExportOutcome outcome{*condition,
                         std::to_string(trace.written()) + " events, " + formatBytes(size),
                         trace.dropped(),

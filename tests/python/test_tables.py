@@ -3,10 +3,12 @@
 Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
 import csv
+import fcntl
 import gzip
 import json
 import os
 import resource
+import signal
 import sqlite3
 import subprocess
 import tempfile
@@ -176,6 +178,67 @@ class Tables(unittest.TestCase):
             file.write("mine")
         self.assertIn("steps.csv exists and is not a", self.refused("folder/", "--force"))
         self.assertEqual(os.listdir(self.path("folder")), ["steps.csv"])
+
+    def hidden(self, name=""):
+        return [each for each in os.listdir(self.path(name)) if each.startswith(".")]
+
+    def ended_by(self, number, name, folder=""):
+        """Sends a signal to an export that has begun to write."""
+        for _ in range(50):
+            with subprocess.Popen([PROGRAM, "export", self.recording, "--to", self.path(name), "--force"],
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+                while process.poll() is None and not self.hidden(folder):
+                    pass
+                process.send_signal(number)
+            if process.returncode:
+                self.assertEqual(process.returncode, -number, name)
+                return
+        self.fail(f"{name} was complete before the signal, 50 times")
+
+    def test_a_killed_export_leaves_nothing_half_written(self):
+        for name in ("ended.csv", "ended.sqlite", "ended.pftrace", "ended.json", "ended.json.gz", "ended/"):
+            self.export(name)
+            kept = self.path(name) if os.path.isfile(self.path(name)) else self.path("ended/steps.csv")
+            before = read_text(kept)
+            folder = "ended" if name == "ended/" else ""
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+                self.ended_by(number, name, folder)
+                self.assertEqual(self.hidden(folder), [])
+            # Nobody can clean up after SIGKILL but the next one.
+            self.ended_by(signal.SIGKILL, name, folder)
+            self.assertEqual(len(self.hidden(folder)), 1)
+            self.assertEqual(read_text(kept), before)
+            self.export(name, "--force")
+            self.assertEqual(self.hidden(folder), [])
+            self.assertEqual(len(read_text(kept)), len(before))
+
+    def test_a_folder_is_whole_or_not_there(self):
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            self.ended_by(number, "new/")
+            self.assertFalse(os.path.exists(self.path("new")))
+        self.assertEqual(len(self.hidden()), 1)
+        self.export("new/")
+        self.assertEqual(len(os.listdir(self.path("new"))), len(self.tables()))
+        self.assertEqual(self.hidden(), [])
+
+    def test_removes_only_drafts_of_its_own(self):
+        # One of a running process, one with what no export writes, and what only has the name.
+        os.makedirs(self.path(".highwater-draft-1-0"))
+        os.makedirs(self.path(".highwater-draft-2-0/kept"))
+        os.symlink(self.path(".highwater-draft-2-0"), self.path(".highwater-draft-3-0"))
+        with open(self.path(".highwater-draft-4-0"), "w", encoding="utf-8") as file:
+            file.write("mine")
+        lock = os.open(self.path(".highwater-draft-1-0"), os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self.export("beside.csv")
+        self.assertEqual(len(self.hidden()), 4)
+        os.close(lock)
+        self.export("beside.csv", "--force")
+        self.assertEqual(sorted(self.hidden()), [f".highwater-draft-{each}-0" for each in (2, 3, 4)])
+        os.rmdir(self.path(".highwater-draft-2-0/kept"))
+        os.rmdir(self.path(".highwater-draft-2-0"))
+        os.remove(self.path(".highwater-draft-3-0"))
+        os.remove(self.path(".highwater-draft-4-0"))
 
 
 def read_text(path):
