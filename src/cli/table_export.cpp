@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "analysis/live_store.h"
@@ -58,6 +59,27 @@ Result<ExportOutcome> makeRows(const DataExportOptions& options, report::RowSink
   return outcome;
 }
 
+/// Refuses to replace a file of tables to which somebody else has added something.
+Result<void> checkNothingAdded(const fs::path& file) {
+  std::error_code ignored;
+  if (!fs::exists(file, ignored) || fs::is_empty(file, ignored)) return {};
+  const auto refused = [&file](const std::string& why) {
+    return Error{ErrorCode::kExists,
+                 file.string() + ' ' + why + ", so it is not overwritten; name another output"};
+  };
+  // SQLite would take what is in these for changes to the new file.
+  for (const char* each : {"-wal", "-journal"}) {
+    const fs::path changes = file.string() + each;
+    if (fs::exists(changes, ignored) && !fs::is_empty(changes, ignored)) {
+      return refused("has changes of another program in " + changes.filename().string());
+    }
+  }
+  const auto added = report::SqliteTables::addedTo(file);
+  if (!added) return refused("cannot be read (" + added.error().message + ')');
+  if (!added->empty()) return refused("also holds " + *added + ", which no export has written");
+  return {};
+}
+
 }  // namespace
 
 Result<ExportOutcome> writeCsv(const DataExportOptions& options) {
@@ -111,6 +133,7 @@ Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options) {
 }
 
 Result<ExportOutcome> writeSqlite(const DataExportOptions& options) {
+  if (auto replaced = checkNothingAdded(options.file); !replaced) return replaced.error();
   auto draft = OutputDraft::ofFile(options.file);
   if (!draft) return draft.error();
   auto tables = report::SqliteTables::create((*draft)->path(0));

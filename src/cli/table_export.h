@@ -14,7 +14,8 @@ namespace highwater::cli {
 /// replaces an older one.
 [[nodiscard]] Result<ExportOutcome> writeCsvFolder(const DataExportOptions& options);
 
-/// Writes all tables into a SQLite file.
+/// Writes all tables into a SQLite file. Fails with kExists where that is an older one to which
+/// somebody has added tables or views.
 [[nodiscard]] Result<ExportOutcome> writeSqlite(const DataExportOptions& options);
 
 /// Whether a file was written by writeCsv(), by its first line.

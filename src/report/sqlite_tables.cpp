@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "core/plain_text.h"
+
 namespace highwater::report {
 namespace {
 
@@ -26,6 +28,21 @@ Result<std::unique_ptr<SqliteTables>> SqliteTables::create(const std::filesystem
   std::unique_ptr<SqliteTables> tables(new SqliteTables(std::move(*database)));
   if (auto created = tables->createTables(); !created) return created.error();
   return tables;
+}
+
+Result<std::string> SqliteTables::addedTo(const std::filesystem::path& path) {
+  auto database = store::Database::open(path, SQLITE_OPEN_READONLY, "immutable=1");
+  if (!database) return database.error();
+  store::harden(database->handle());
+  auto objects = database->prepare("SELECT type, name FROM sqlite_master");
+  if (!objects) return objects.error();
+  for (auto row = objects->step();; row = objects->step()) {
+    if (!row) return row.error();
+    if (!*row) return std::string();
+    const std::string type = objects->text(0), name = objects->text(1);
+    if (type == "table" && runTable(name)) continue;
+    return "the " + plainText(type) + " \"" + plainText(name) + '"';
+  }
 }
 
 Result<void> SqliteTables::createTables() {

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "core/result.h"
@@ -21,6 +23,10 @@ class SqliteTables final : public RowSink {
   /// Creates the file, which must not exist. Fails with the errors of store::databaseError().
   [[nodiscard]] static Result<std::unique_ptr<SqliteTables>> create(
       const std::filesystem::path& path);
+
+  /// What a file of create() holds besides: 'the table "mine"'. Empty if there is nothing. Fails
+  /// with the errors of store::databaseError(). The file may be hostile.
+  [[nodiscard]] static Result<std::string> addedTo(const std::filesystem::path& path);
 
   void begin(std::string_view) override {}  // the table "run" says it
   [[nodiscard]] bool wants(const RunTable&) const override { return !problem_; }

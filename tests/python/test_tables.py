@@ -240,6 +240,31 @@ class Tables(unittest.TestCase):
         os.remove(self.path(".highwater-draft-3-0"))
         os.remove(self.path(".highwater-draft-4-0"))
 
+    def test_replaces_no_tables_of_others(self):
+        name = self.path("added.sqlite")
+        self.export("added.sqlite")
+        for change, undo, what in (('CREATE TABLE "my notes" (step)', 'DROP TABLE "my notes"', 'the table "my notes"'),
+                                   ("CREATE VIEW slow AS SELECT step FROM steps", "DROP VIEW slow", 'the view "slow"')):
+            database = sqlite3.connect(name)
+            database.execute(change)
+            database.close()
+            before = read_text(name)
+            self.assertIn(f"added.sqlite also holds {what}, which no export has written",
+                          self.refused("added.sqlite", "--force"))
+            self.assertEqual(read_text(name), before)
+            database = sqlite3.connect(name)
+            database.execute(undo)
+            database.close()
+            self.export("added.sqlite", "--force")
+        with open(name + "-wal", "wb") as file:
+            file.write(b"changes")
+        self.assertIn("changes of another program in added.sqlite-wal", self.refused("added.sqlite", "--force"))
+        os.remove(name + "-wal")
+        # Its head alone is ours.
+        with open(name, "r+b") as file:
+            file.truncate(100)
+        self.assertIn("added.sqlite cannot be read", self.refused("added.sqlite", "--force"))
+
 
 def read_text(path):
     with open(path, "rb") as file:
