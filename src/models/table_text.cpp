@@ -3,7 +3,9 @@
 #include <QAbstractItemModel>
 #include <QStringList>
 #include <numeric>
+#include <string>
 
+#include "core/csv_field.h"
 #include "models/column_model.h"
 
 namespace highwater::models {
@@ -22,18 +24,6 @@ QString oneLine(QString text) {
   return text;
 }
 
-/// Whether a spreadsheet would compute the text instead of showing it.
-bool isFormula(const QString& text) {
-  if (text.isEmpty()) return false;
-  const QChar first = text.front();
-  if (first == u'-' || first == u'+') {
-    bool isNumber = false;
-    (void)text.toDouble(&isNumber);
-    return !isNumber;
-  }
-  return first == u'=' || first == u'@' || first == u'\t' || first == u'\r';
-}
-
 }  // namespace
 
 QString rowText(const QAbstractItemModel& model, int row, const std::vector<int>& columns) {
@@ -44,22 +34,15 @@ QString rowText(const QAbstractItemModel& model, int row, const std::vector<int>
   return cells.join(u'\t');
 }
 
-QString csvField(const QString& text) {
-  QString field = isFormula(text) ? u'\'' + text : text;
-  const bool quoted = field.contains(u',') || field.contains(u'"') || field.contains(u'\n') ||
-                      field.contains(u'\r') || field.startsWith(u' ') || field.endsWith(u' ');
-  return quoted ? u'"' + field.replace(u'"', QStringLiteral("\"\"")) + u'"' : field;
-}
-
 QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns) {
   const std::vector<int> all = orAll(model, columns);
-  QString csv;
+  std::string csv;
   const auto addLine = [&](auto&& cellOf) {
     for (std::size_t i = 0; i < all.size(); ++i) {
-      if (i > 0) csv += u',';
-      csv += csvField(cellOf(all[i]));
+      if (i > 0) csv += ',';
+      appendCsvField(csv, cellOf(all[i]).toStdString());
     }
-    csv += QStringLiteral("\r\n");
+    csv += "\r\n";
   };
   addLine([&](int column) { return model.headerData(column, Qt::Horizontal).toString(); });
   for (int row = 0; row < model.rowCount(); ++row) {
@@ -69,7 +52,7 @@ QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns) 
       return exported.isValid() ? exported.toString() : cell.data().toString();
     });
   }
-  return csv;
+  return QString::fromStdString(csv);
 }
 
 }  // namespace highwater::models

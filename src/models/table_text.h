@@ -16,8 +16,4 @@ namespace highwater::models {
 /// model. Sizes are whole bytes and ops have their full names: see TableModel::kExportRole.
 [[nodiscard]] QString csvOf(const QAbstractItemModel& model, const std::vector<int>& columns = {});
 
-/// One field of CSV: quoted where it has to be. A text that a spreadsheet would take for a formula
-/// gets an apostrophe in front, because names of a recording are not trusted.
-[[nodiscard]] QString csvField(const QString& text);
-
 }  // namespace highwater::models

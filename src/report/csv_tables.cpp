@@ -2,30 +2,15 @@
 
 #include <utility>
 
+#include "core/csv_field.h"
 #include "report/report_values.h"
 
 namespace highwater::report {
 namespace {
 
-void appendText(std::string& out, std::string_view text) {
-  // https://owasp.org/www-community/attacks/CSV_Injection
-  const bool isFormula =
-      !text.empty() && std::string_view("=+-@").find(text[0]) != std::string_view::npos;
-  if (!isFormula && text.find_first_of(",;\t\"\r\n") == std::string_view::npos) {
-    out += text;
-    return;
-  }
-  out += isFormula ? "\"'" : "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
-  }
-  out += '"';
-}
-
 void appendCell(std::string& out, const Cell& cell) {
   if (const auto* text = std::get_if<std::string>(&cell)) {
-    appendText(out, *text);
+    appendCsvField(out, *text);
   } else if (const auto* real = std::get_if<double>(&cell)) {
     appendNumber(out, *real);
   } else if (const auto* whole = std::get_if<std::int64_t>(&cell)) {
@@ -49,7 +34,7 @@ void CsvTables::row(const RunTable& table, std::span<const Cell> cells) {
     appendCell(file.out, each);
     file.out += ',';
   }
-  appendText(file.out, device_);
+  appendCsvField(file.out, device_);
   file.out += "\r\n";
   if (file.out.size() < kTracePiece) return;
   file.write(file.out);

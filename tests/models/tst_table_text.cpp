@@ -28,38 +28,6 @@ class TestTableText : public QObject {
   Q_OBJECT
 
  private slots:
-  void quotesWhatNeedsIt_data() {
-    QTest::addColumn<QString>("text");
-    QTest::addColumn<QString>("field");
-    QTest::newRow("plain") << "copy_"
-                           << "copy_";
-    QTest::newRow("comma") << "forward, act"
-                           << "\"forward, act\"";
-    QTest::newRow("quote") << "say \"a\""
-                           << "\"say \"\"a\"\"\"";
-    QTest::newRow("line end") << "a\nb"
-                              << "\"a\nb\"";
-    QTest::newRow("space at the end") << "a "
-                                      << "\"a \"";
-    QTest::newRow("empty") << ""
-                           << "";
-    QTest::newRow("formula") << "=1+1"
-                             << "'=1+1";
-    QTest::newRow("command") << "@SUM(A1)"
-                             << "'@SUM(A1)";
-    QTest::newRow("negative number") << "-3.5"
-                                     << "-3.5";
-    QTest::newRow("minus and text") << "-rm"
-                                    << "'-rm";
-    QTest::newRow("formula with comma") << "=A(1,2)"
-                                        << "\"'=A(1,2)\"";
-  }
-  void quotesWhatNeedsIt() {
-    QFETCH(QString, text);
-    QFETCH(QString, field);
-    QCOMPARE(csvField(text), field);
-  }
-
   void copiesRowsAndTables() {
     const Texts model;
     QCOMPARE(rowText(model, 0), QString("copy_\t3\t4.0 KiB"));

@@ -41,8 +41,8 @@ class TestRunTables : public QObject {
     QTest::newRow("plain") << QByteArray("fits") << QByteArray("fits");
     QTest::newRow("separators") << QByteArray("a,\"b\"") << QByteArray("\"a,\"\"b\"\"\"");
     QTest::newRow("formula") << QByteArray("=HYPERLINK(1)") << QByteArray("\"'=HYPERLINK(1)\"");
-    QTest::newRow("sum") << QByteArray("+1") << QByteArray("\"'+1\"");
-    QTest::newRow("minus") << QByteArray("-1") << QByteArray("\"'-1\"");
+    QTest::newRow("sum") << QByteArray("+1+A1") << QByteArray("\"'+1+A1\"");
+    QTest::newRow("number") << QByteArray("-1") << QByteArray("-1");
     QTest::newRow("at") << QByteArray("@SUM(A1)") << QByteArray("\"'@SUM(A1)\"");
     QTest::newRow("control") << QByteArray("a\x1b[31m\nb")
                              << QByteArray(
