@@ -1,6 +1,5 @@
 #include "cli/data_export.h"
 
-#include <QString>
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
@@ -12,6 +11,7 @@
 #include "cli/trace_export.h"
 #include "core/exit_codes.h"
 #include "report/chrome_trace.h"
+#include "report/data_files.h"
 #include "report/gzip.h"
 #include "report/perfetto_trace.h"
 #include "run/recording_loader.h"
@@ -34,59 +34,50 @@ bool isPerfettoTrace(const std::filesystem::path& file) {
   return report::PerfettoTrace::isHead(headOf(file));
 }
 
-/// A kind of data file.
-struct Kind {
-  std::string_view ending;
-  const char* noun;  ///< of the file
-  const char* text;  ///< for help
+/// How a kind of data file is written.
+struct Writer {
+  report::DataFile file;
   bool (*isOfKind)(const std::filesystem::path&);
   Result<ExportOutcome> (*write)(const DataExportOptions&);
 };
 
-constexpr Kind kKinds[] = {
-    {".pftrace", "trace of Highwater", "a trace in Perfetto's own format", &isPerfettoTrace,
+constexpr Writer kWriters[] = {
+    {report::DataFile::kPerfettoTrace, &isPerfettoTrace,
      [](const DataExportOptions& options) {
        return writeTrace(options, &makeTrace<report::PerfettoTrace>, false);
      }},
-    {".json", "trace", "a trace in Chrome's, as torch.profiler writes", &isChromeTrace,
+    {report::DataFile::kChromeTrace, &isChromeTrace,
      [](const DataExportOptions& options) {
        return writeTrace(options, &makeTrace<report::ChromeTrace>, false);
      }},
-    {".json.gz", "compressed trace", "the same, compressed", &isCompressedTrace,
+    {report::DataFile::kCompressedTrace, &isCompressedTrace,
      [](const DataExportOptions& options) {
        return writeTrace(options, &makeTrace<report::ChromeTrace>, true);
      }},
-    {".sqlite", "file of Highwater's tables", "tables of steps, waits, memory, findings, …",
-     &isSqliteTables, &writeSqlite},
-    {".csv", "table of Highwater", "one of these tables, by --table", &isCsv, &writeCsv},
-    {"/", "folder", "a folder with each table as CSV", nullptr, &writeCsvFolder},
+    {report::DataFile::kSqlite, &isSqliteTables, &writeSqlite},
+    {report::DataFile::kCsv, &isCsv, &writeCsv},
+    {report::DataFile::kCsvFolder, nullptr, &writeCsvFolder},
 };
 
-/// By the ending of a name that has more than that.
-const Kind* kindOf(const std::string& name) {
-  const std::string lower = QString::fromStdString(name).toLower().toStdString();
-  const auto* const found =
-      std::find_if(std::begin(kKinds), std::end(kKinds), [&](const Kind& each) {
-        const std::size_t rest = lower.size() - std::min(lower.size(), each.ending.size());
-        return rest > 0 && lower[rest - 1] != '/' && lower.ends_with(each.ending);
-      });
-  return found == std::end(kKinds) ? nullptr : found;
+const Writer& writerOf(report::DataFile file) {
+  return *std::find_if(std::begin(kWriters), std::end(kWriters),
+                       [file](const Writer& each) { return each.file == file; });
 }
 
 }  // namespace
 
 bool isDataFile(const std::string& name) {
-  return kindOf(name) != nullptr;
+  return report::dataFileKindOf(name) != nullptr;
 }
 
 bool isTableFile(const std::string& name) {
-  const Kind* const kind = kindOf(name);
-  return kind && kind->write == &writeCsv;
+  const auto* const kind = report::dataFileKindOf(name);
+  return kind && kind->file == report::DataFile::kCsv;
 }
 
-std::string dataFileKinds() {
+std::string dataFileHelp() {
   std::string kinds;
-  for (const Kind& each : kKinds) {
+  for (const report::DataFileKind& each : report::dataFileKinds()) {
     kinds += (kinds.empty() ? "" : ", ") + std::string(each.ending) + " (" + each.text + ')';
   }
   return kinds;
@@ -94,14 +85,15 @@ std::string dataFileKinds() {
 
 int runDataExport(const DataExportOptions& options) {
   ignoreFileSizeSignal();
-  const Kind& kind = *kindOf(options.file);
-  if (kind.isOfKind) {
-    if (auto replaced = run::checkReplaced(options.file, options.force, kind.noun, kind.isOfKind);
+  const report::DataFileKind& kind = *report::dataFileKindOf(options.file);
+  const Writer& writer = writerOf(kind.file);
+  if (writer.isOfKind) {
+    if (auto replaced = run::checkReplaced(options.file, options.force, kind.noun, writer.isOfKind);
         !replaced) {
       return failWith(replaced.error());
     }
   }
-  const auto outcome = kind.write(options);
+  const auto outcome = writer.write(options);
   if (!outcome) return failWith(outcome.error());
   std::string text = options.file + ": " + outcome->text;
   if (outcome->dropped > 0) {

@@ -24,7 +24,7 @@ struct ExportOutcome {
 [[nodiscard]] bool isTableFile(const std::string& name);
 
 /// The endings of data files and what they are, for help.
-[[nodiscard]] std::string dataFileKinds();
+[[nodiscard]] std::string dataFileHelp();
 
 /// Runs `highwater export` to a file of data, such as a trace, whose kind follows from its ending.
 /// Returns the exit code: kExitFailed if the recording cannot be read or is damaged, in which case

@@ -455,7 +455,7 @@ class CommandLine {
                       "Without colour, to see that nothing is told by colour alone");
     export_->footer(
         "Without --from, --until and --steps the whole run is written. What is not a picture: " +
-        dataFileKinds() + ".");
+        dataFileHelp() + ".");
   }
 
   /// The part of the run that is exported.

@@ -34,6 +34,7 @@
 #include "views/panes/pane_stack.h"
 #include "views/panes/time_keys.h"
 #include "window/bottom_tables.h"
+#include "window/data_export.h"
 #include "window/dock_layout.h"
 #include "window/findings_dock.h"
 #include "window/focus_ring.h"
@@ -143,6 +144,8 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   search_ = new RunSearch(&run_.store(), &axis_, &focus_, docks_->tables(), centre);
   column->insertWidget(1, search_->bar());
   panes_->showSearch(&search_->model());
+  program_ = QCoreApplication::applicationFilePath();
+  dataExport_ = new DataExport(this);
   opReadBack_ = new OpReadBack(&run_, &axis_, this);
   connect(opReadBack_, &OpReadBack::failed, notices_, &RunNotices::showProblem);
   connect(search_, &RunSearch::closed, this, [this] {
@@ -162,6 +165,7 @@ MainWindow::MainWindow(session::LaunchOptions defaults, QWidget* parent, Setting
   connectTuning();
   connectStartPage();
   connectOpeningPage();
+  connectDataExport();
   connectRun();
   setAcceptDrops(true);
   QCoreApplication::instance()->installEventFilter(this);
@@ -207,10 +211,11 @@ void MainWindow::connectActions() {
   on(actions_->saveAs, [this] { chooseCopy(); });
   on(actions_->compare, [this] { chooseOther(); });
   on(actions_->resetLayout, [this] { layout_->reset(); });
-  on(actions_->doctor, [this] { showDoctorDialog(this, QCoreApplication::applicationFilePath()); });
+  on(actions_->doctor, [this] { showDoctorDialog(this, program_); });
   on(actions_->benchmark, [this] { BenchmarkDialog::showFor(&run_, this); });
   connect(actions_->recentMenu, &QMenu::aboutToShow, this, &MainWindow::listRecent);
   on(actions_->exportPicture, [this] { choosePicture(); });
+  on(actions_->exportData, [this] { chooseDataExport(); });
   on(actions_->startPage, [this](bool checked) { showStartPage(checked); });
   on(actions_->quit, [this] { close(); });
   on(actions_->follow, [this](bool checked) { axis_.setFollows(checked); });

@@ -30,6 +30,7 @@ class PaneStack;
 
 namespace highwater::window {
 
+class DataExport;
 class DockLayout;
 class OpeningPage;
 class RunNotices;
@@ -69,6 +70,8 @@ class MainWindow final : public QMainWindow {
   /// come at once: the first is opened, the others are put into the list of recent recordings. A
   /// run that is going on stays, and the window says why the file is not opened.
   void openFromDesktop(const QString& path);
+  /// Sets the program whose subcommands the window starts: this one, unless another is set.
+  void setProgram(const QString& program) { program_ = program; }
   /// Shows the window above the others, with the keyboard's focus: a program that a terminal starts
   /// does not get it by itself on a Mac.
   void showInFront();
@@ -198,6 +201,10 @@ class MainWindow final : public QMainWindow {
   void chooseCopy();
   void chooseOther();
   void choosePicture();
+  void chooseDataExport();
+  void connectDataExport();
+  /// Shows in the action what it does now: export, or cancel the export that runs.
+  void showDataExport();
 
   /// Of a window that has all the room that it asks for.
   static constexpr QSize kFullSize{1600, 1000};
@@ -222,6 +229,7 @@ class MainWindow final : public QMainWindow {
   run::RecordingWatch* watch_;
   RunSearch* search_;
   OpReadBack* opReadBack_;
+  DataExport* dataExport_;
   views::CommandPalette* palette_;
   views::NoteField* noteField_;
   bool dataChanged_ = false;  ///< since the panes were last brought up to date
@@ -230,6 +238,7 @@ class MainWindow final : public QMainWindow {
   Settings settings_;
   ThemeChoice theme_ = ThemeChoice::kSystem;
   QString editorCommand_;  ///< the user's own, else empty
+  QString program_;        ///< `highwater`
   bool asksBeforeClosing_ = true;
   Page page_ = Page::kRun;
   View view_ = View::kTimeline;

@@ -1,6 +1,5 @@
 // The window and files: the dialogs that choose them, and recordings that are read behind the
 // window.
-#include <QCoreApplication>
 #include <QFileDialog>
 #include <QFileInfo>
 #include <QMenu>
@@ -13,6 +12,7 @@
 #include "run/recordings_folder.h"
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
+#include "window/data_export.h"
 #include "window/dock_layout.h"
 #include "window/help_dialogs.h"
 #include "window/main_window.h"
@@ -185,7 +185,7 @@ void MainWindow::chooseOther() {
       QFileDialog::getOpenFileName(this, tr("Compare with recording"), QFileInfo(shown).path(),
                                    tr("Recordings (*.highwater);;All files (*)"));
   if (path.isEmpty()) return;
-  showCompareDialog(this, QCoreApplication::applicationFilePath(), path, shown);
+  showCompareDialog(this, program_, path, shown);
 }
 
 void MainWindow::chooseCopy() {
@@ -211,6 +211,55 @@ void MainWindow::choosePicture() {
   const QString file = withSuffix(path, ".png");
   if (!grab().save(file)) {
     notices_->showProblem(tr("%1 cannot be written").arg(file));
+  }
+}
+
+void MainWindow::connectDataExport() {
+  constexpr int kShownMs = 8000;
+  connect(dataExport_, &DataExport::started, this, [this] {
+    status_->showMessage(tr("Exporting %1…").arg(dataExport_->name()), kShownMs);
+    showDataExport();
+  });
+  connect(dataExport_, &DataExport::finished, this,
+          [this](const QString& summary, const QString& remark) {
+            status_->showMessage(tr("Exported %1").arg(summary), kShownMs);
+            if (!remark.isEmpty()) notices_->showNote(remark);
+            showDataExport();
+          });
+  connect(dataExport_, &DataExport::failed, this, [this](const QString& reason) {
+    status_->clearMessage();
+    notices_->showProblem(reason);
+    showDataExport();
+  });
+  connect(dataExport_, &DataExport::cancelled, this, [this] {
+    status_->showMessage(tr("The export of %1 is cancelled").arg(dataExport_->name()), kShownMs);
+    showDataExport();
+  });
+}
+
+void MainWindow::showDataExport() {
+  // Of a run that goes on, what its file has by now is exported.
+  actions_->exportData->setEnabled(dataExport_->isRunning() ||
+                                   (run_.store().hello() && !run_.recordingPath().empty() &&
+                                    !startPageShown() && (!run_.live() || run_.recording())));
+  QString name = dataExport_->name();
+  name.replace(QLatin1Char('&'), QLatin1String("&&"));
+  actions_->exportData->setText(dataExport_->isRunning() ? tr("Cancel export of %1").arg(name)
+                                                         : tr("Export data…"));
+}
+
+void MainWindow::chooseDataExport() {
+  if (dataExport_->isRunning()) {
+    dataExport_->cancel();
+    return;
+  }
+  if (watch_->look()) {
+    showReplaced();
+    return;
+  }
+  const QString recording = text(run_.recordingPath().string());
+  if (const auto target = askForDataExport(this, recording)) {
+    dataExport_->start(program_, recording, *target);
   }
 }
 

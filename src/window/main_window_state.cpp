@@ -86,6 +86,7 @@ void MainWindow::updateState() {
   actions_->compare->setEnabled(!live && !run_.recordingPath().empty() &&
                                 !run_.condition().beingWritten);
   actions_->exportPicture->setEnabled(store.hello().has_value() && !startPageShown());
+  showDataExport();
   actions_->mark->setEnabled(store.run() && !startPageShown() && !run_.recordingPath().empty());
   actions_->setDeviceChangeable(!live);
   showWhatRuns();

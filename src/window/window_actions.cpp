@@ -38,6 +38,8 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
                  tr("Say what tells this recording from another one"));
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
   exportPicture = make(tr("Export picture…"), "exportPictureAction", {}, {});
+  exportData = make(tr("Export data…"), "exportDataAction", {},
+                    tr("Write a trace or tables for other programs"));
   startPage = make(tr("Start page"), "startPageAction", {}, {});
   startPage->setCheckable(true);
   closeWindow =
@@ -130,6 +132,7 @@ void WindowActions::nameOtherwise() {
   add(compare, tr("difference before after regression"));
   add(saveAs, tr("copy store keep export"));
   add(exportPicture, tr("screenshot image png save"));
+  add(exportData, tr("trace perfetto chrome json tables csv sqlite sql pandas spreadsheet save"));
   add(startPage, tr("home welcome new demo samples scenarios"));
   add(closeWindow, tr("exit"));
   add(quit, tr("exit close"));
@@ -170,7 +173,7 @@ void WindowActions::makeMenus() {
   file->addAction(open);
   recentMenu = file->addMenu(tr("Open recent"));
   recentMenu->setObjectName(QStringLiteral("recentMenu"));
-  file->addActions({reload, compare, saveAs, exportPicture});
+  file->addActions({reload, compare, saveAs, exportPicture, exportData});
   file->addSeparator();
   file->addAction(startPage);
   file->addSeparator();

@@ -29,7 +29,8 @@ class WindowActions final : public QObject {
   explicit WindowActions(QMainWindow* window, Desktop desktop = kOwnDesktop);
 
   QAction *run, *pause, *stop, *emptyCache, *sweep, *tryKnob;
-  QAction *open, *reload, *compare, *saveAs, *exportPicture, *startPage, *closeWindow, *quit;
+  QAction *open, *reload, *compare, *saveAs, *exportPicture, *exportData;
+  QAction *startPage, *closeWindow, *quit;
   QAction *timelineView, *tuningView;  ///< of which one is checked
   QAction *follow, *fit, *filterOps;
   QAction *search, *nextHit, *previousHit, *commands, *mark;
