@@ -1,11 +1,13 @@
 // Events that the validator has taken, into the store, its findings and the report.
 
+#include <QXmlStreamReader>
 #include <cstdlib>
 
 #include "analysis/findings/findings.h"
 #include "analysis/live_store.h"
 #include "analysis/run_summary.h"
 #include "fuzz_target.h"
+#include "report/html_report.h"
 #include "report/report_json.h"
 #include "report/report_text.h"
 #include "wire/codec.h"
@@ -38,5 +40,14 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const analysis::RunSummary summary = analysis::summarize(store);
   if (report::reportText("run", store, summary, {}, {.full = true}).empty()) std::abort();
   if (report::reportJson(store, summary, {}).isEmpty()) std::abort();
+  // A name in a recording may be anything, and never becomes markup.
+  const std::string page = report::reportHtml("run", store, summary, {}, {}, {.full = true});
+  QXmlStreamReader reader(QByteArray::fromStdString(page));
+  while (!reader.atEnd()) {
+    if (reader.readNext() == QXmlStreamReader::StartElement && reader.name() == u"script") {
+      std::abort();
+    }
+  }
+  if (reader.hasError()) std::abort();
   return 0;
 }
