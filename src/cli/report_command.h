@@ -10,9 +10,10 @@
 
 namespace highwater::cli {
 
-/// What may be held of a recording for a report, in bytes. It leaves room for two million ops, of
-/// which the tables of ops tell what an op does just as well as those of the window's four million.
-inline constexpr std::size_t kReportMemory = std::size_t{288} << 20;
+/// What may be held of a recording for a report, in bytes. It leaves room for more than a million
+/// ops, of which the tables of ops tell what an op does just as well as those of the window's four
+/// million.
+inline constexpr std::size_t kReportMemory = std::size_t{232} << 20;
 
 /// The width of a report that is read elsewhere than on this terminal: Markdown, a page.
 inline constexpr std::size_t kFixedWidth = 100;
