@@ -27,7 +27,6 @@ import collections
 import json
 import os
 import re
-import sqlite3
 import statistics
 import subprocess
 import sys
@@ -36,7 +35,7 @@ import unittest
 
 import support
 from support import PYTHON
-from test_recordings import LIMIT, PROGRAM, Recording, environment, installed
+from test_recordings import LIMIT, PROGRAM, Recording, environment, exported, installed
 
 CASES = os.path.join(os.path.dirname(support.HERE), "cases")
 
@@ -82,20 +81,14 @@ def read_ledger(path):
                   [each for each in lines if each["event"] == "kernel"])
 
 
-def wrong_waits(recording, ledger):
+def wrong_waits(tables, ledger):
     """Says by how much the recorded waits, those of fallbacks included, differ from the ledger's by more than 1 %."""
-    if not os.path.exists(recording):
+    if not tables:
         return
-    db = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
-    try:
-        # Emptying the cache waits, and then takes long to give the memory back.
-        waits = db.execute("SELECT begin_ms, duration_ms, duration_ms FROM sync_points "
-                           "WHERE op NOT LIKE '%.empty_cache' UNION ALL "
+    # Emptying the cache waits, and then takes long to give the memory back.
+    waits = tables.execute("SELECT begin_ms, duration_ms, duration_ms FROM sync_points "
+                           "WHERE ifnull(op, '') NOT LIKE '%.empty_cache' UNION ALL "
                            "SELECT begin_ms, duration_ms, wait_ms FROM fallbacks ORDER BY begin_ms").fetchall()
-    except sqlite3.OperationalError:  # no step was recorded
-        return
-    finally:
-        db.close()
     drains = ledger.drains
     if not waits or not drains:
         return
@@ -113,10 +106,10 @@ def wrong_waits(recording, ledger):
         yield f"{len(waits)} waits take {sum(recorded):.2f} ms, by the ledger {sum(true):.2f} ms"
 
 
-def wrong_device_work(report, recording, ledger):
+def wrong_device_work(report, tables, ledger):
     """Says which place has a larger share of the device's work in the step that was counted, by its lower bound, than the
     ledger gives to all kernels of its ops."""
-    begins, zero_ns = steps_in_the_ledger(recording, ledger)
+    begins, zero_ns = steps_in_the_ledger(tables, ledger)
     work = report["device_work"]
     if not work or zero_ns is None or work["step"] + 1 not in begins:
         return
@@ -148,26 +141,22 @@ def kernel_of(op):
     return op.removesuffix("_overrideable").rstrip("_")
 
 
-def steps_in_the_ledger(recording, ledger):
+def steps_in_the_ledger(tables, ledger):
     """When steps begin by the recording, in ms; and the ledger's time in ns at which the recording's is 0,
     None where no wait tells."""
-    db = sqlite3.connect(f"file:{recording}?mode=ro", uri=True)
-    try:
-        last_wait, = db.execute("SELECT max(end) FROM (SELECT begin_ms + duration_ms AS end FROM sync_points UNION ALL "
+    last_wait, = tables.execute("SELECT max(end) FROM (SELECT begin_ms + duration_ms AS end FROM sync_points UNION ALL "
                                 "SELECT begin_ms + wait_ms FROM fallbacks)").fetchone()
-        begins = dict(db.execute("SELECT step, begin_ms FROM steps"))
-    finally:
-        db.close()
+    begins = dict(tables.execute("SELECT step, begin_ms FROM steps"))
     if not ledger.drains or last_wait is None:
         return begins, None
     return begins, ledger.drains[-1]["return_ns"] - last_wait * 1e6
 
 
-def wrong_idle_time(report, recording, ledger):
+def wrong_idle_time(report, tables, ledger):
     """Says by how much the device's true idle time in the steps lies out of the bounds that the report gives, and
     whether its verdict is wrong by it."""
     idle = report["idle_estimate"]
-    begins, zero_ns = steps_in_the_ledger(recording, ledger)
+    begins, zero_ns = steps_in_the_ledger(tables, ledger)
     if not idle or zero_ns is None:
         return
     kernels = [((each["start_ns"] - zero_ns) / 1e6, (each["end_ns"] - zero_ns) / 1e6) for each in ledger.kernels]
@@ -212,7 +201,7 @@ class Judged(Recording):
         return subprocess.run([PROGRAM, "report", *options, self.path], env=environment(COLUMNS="200"), text=True,
                               capture_output=True, timeout=LIMIT, check=False).stdout
 
-    def check_idle_time(self, report, ledger):
+    def check_idle_time(self, report, tables, ledger):
         """Only where nothing else takes the cores."""
 
     def wrong(self, folder, case):
@@ -227,7 +216,8 @@ class Judged(Recording):
         self.assertEqual(code, case.get("exit", 0), said)  # whatever else is known to be wrong
         if code == 0:
             ledger = read_ledger(self.ledger_of_the_training())
-            yield from wrong_waits(self.path, ledger)
+            tables = exported(self.path)
+            yield from wrong_waits(tables, ledger)
         yield from (f"stderr lacks {each}: {said}" for each in case.get("stderr", []) if not re.search(each, said))
         if case.keys() <= {"args", "env", "before", "needs", "alone", "exit", "stderr", "by_time", "kernels",
                            "known_wrong"}:
@@ -238,9 +228,9 @@ class Judged(Recording):
             return
         report = json.loads(text)
         if code == 0:
-            self.check_idle_time(report, ledger)
+            self.check_idle_time(report, tables, ledger)
             if case.get("kernels", True):
-                yield from wrong_device_work(report, self.path, ledger)
+                yield from wrong_device_work(report, tables, ledger)
         if report["steps"] != case.get("steps", report["steps"]):
             yield f"{report['steps']} steps"
         batch = case.get("samples_a_step", 0)
@@ -284,13 +274,13 @@ class CasesByTime(Judged):
             # bounds are wider; where they are too wide to say anything, next to none has one.
             self.assertGreater(5 * self.verdicts, self.reports, "too few programs have a verdict")
 
-    def check_idle_time(self, report, ledger):
+    def check_idle_time(self, report, tables, ledger):
         """Where the simulated device waits for a core, it is idle while the script waits for it: a fifth may be wrong."""
         if report["judged_steps"] < 10:
             return
         CasesByTime.reports += 1
         CasesByTime.verdicts += report["verdict"]["bottleneck"] != "unknown"
-        wrong = list(wrong_idle_time(report, self.path, ledger))
+        wrong = list(wrong_idle_time(report, tables, ledger))
         if wrong:
             self.wrong_idle.append(f"{self.id()}: {wrong}")
 

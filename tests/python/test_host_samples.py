@@ -3,13 +3,12 @@
 Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
 import collections
-import sqlite3
 import sys
 import textwrap
 import unittest
 
 from support import PYTHON
-from test_recordings import TRAIN, Recording
+from test_recordings import TRAIN, Recording, exported
 
 HZ = 200  # the most: short scripts have many samples then
 PREPARE = """
@@ -34,11 +33,10 @@ class HostSamples(Recording):
         path = self.write("train.py", self.script)
         done = self.record_forked([PYTHON, path], options, HIGHWATER_HOST_SAMPLES=str(hz))
         self.assertEqual(done.code, code, done.err)
-        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        self.addCleanup(recording.close)
-        rows = recording.execute("SELECT call_site, text, phase, step FROM host_samples ORDER BY time_ms")
-        self.samples = [(site, *more) for site, *more in rows]
-        self.waited_ms, = recording.execute("SELECT total(duration_ms) FROM sync_points").fetchone()
+        tables = exported(self.path)
+        self.samples = tables.execute("SELECT ifnull(call_site, ''), ifnull(text, ''), phase, step FROM host_samples "
+                                      "ORDER BY time_ms").fetchall()
+        self.waited_ms, = tables.execute("SELECT total(duration_ms) FROM sync_points").fetchone()
         return done
 
     def count(self, part):

@@ -2,6 +2,7 @@
 
 Needs HIGHWATER_BIN, the folder of the program `highwater`. Tests of packages that are not installed are skipped.
 """
+import contextlib
 import importlib.util
 import json
 import os
@@ -38,16 +39,26 @@ def environment(**more):
     return support.base_environment(**{"PYTHONPATH": "", "QT_QPA_PLATFORM": "offscreen", **more})
 
 
+def exported(path):
+    """The tables of a recording, for SQL; None where there is none, or nothing of it can be read."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "run.sqlite")
+        subprocess.run([PROGRAM, "export", path, "--to", file], env=environment(), capture_output=True, timeout=LIMIT,
+                       check=False)
+        if not os.path.exists(file):
+            return None
+        tables = sqlite3.connect(":memory:")
+        with contextlib.closing(sqlite3.connect(file)) as database:
+            database.backup(tables)
+        return tables
+
+
 def read(path):
     """The number of steps and the table of facts of a recording; (0, {}) where there is none."""
-    if not os.path.exists(path):
+    tables = exported(path)
+    if not tables:
         return 0, {}
-    recording = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    try:
-        return recording.execute("SELECT count(*) FROM steps").fetchone()[0], dict(
-            recording.execute("SELECT key, value FROM run"))
-    finally:
-        recording.close()
+    return tables.execute("SELECT count(*) FROM steps").fetchone()[0], dict(tables.execute("SELECT key, value FROM run"))
 
 
 def installed(*names):
@@ -262,7 +273,7 @@ class Ends(Recording):
         """The last step is missing: it lasts until the next begins."""
         process, pid = self.start("print(os.getpid(), flush=True)\ntime.sleep(600)")
         deadline = time.monotonic() + LIMIT
-        while self.steps_so_far() < 2:
+        while read(self.path)[0] < 2:
             self.assertLess(time.monotonic(), deadline, "the steps are not recorded")
             time.sleep(0.05)
         os.kill(int(pid), signal.SIGKILL)
@@ -301,12 +312,6 @@ class Ends(Recording):
         os.kill(process.pid, signal.SIGCONT)
         process.communicate(timeout=LIMIT)
         self.assertEqual(process.returncode, 0)
-
-    def steps_so_far(self):
-        try:
-            return read(self.path)[0]
-        except sqlite3.OperationalError:  # it has no tables yet
-            return 0
 
     @staticmethod
     def state_of(pid):
@@ -404,10 +409,8 @@ class OnTheSimulatedDevice(Recording):
         """(deliberate, number) of the waits whose call site is in the script, at the line that has `line`."""
         with open(os.path.join(SCRIPTS, text), encoding="utf-8") as file:
             number = next((i for i, each in enumerate(file, 1) if line in each), 0)
-        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        self.addCleanup(recording.close)
-        return dict(recording.execute("SELECT deliberate, count(*) FROM sync_points WHERE call_site LIKE ? "
-                                      "GROUP BY deliberate", [f"%{text}:{number} %"]))
+        return dict(exported(self.path).execute("SELECT deliberate, count(*) FROM sync_points WHERE call_site LIKE ? "
+                                                "GROUP BY deliberate", [f"%{text}:{number} %"]))
 
     def test_the_peak_of_an_evaluation(self):
         """16 MiB and 16 more are in use for a moment only, beside the model and what the steps need."""
@@ -426,9 +429,7 @@ class OnTheSimulatedDevice(Recording):
         done = self.record([PYTHON, self.write("train.py", READ_AFTER_EVALUATING)], ["--device", "sim"])
         self.assertEqual((done.code, done.steps), (0, 6), done.err)
         printed = {int(step): float(loss) for step, loss in (line.split() for line in done.out.splitlines())}
-        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        self.addCleanup(recording.close)
-        recorded = dict(recording.execute("SELECT step, loss FROM steps WHERE loss IS NOT NULL"))
+        recorded = dict(exported(self.path).execute("SELECT step, loss FROM steps WHERE loss IS NOT NULL"))
         self.assertEqual(sorted(printed), [4, 5, 6])
         self.assertEqual(sorted(recorded), sorted(printed))
         for step, loss in printed.items():

@@ -14,7 +14,7 @@ import unittest
 
 import support
 from support import PYTHON
-from test_recordings import PROGRAM, environment, read
+from test_recordings import PROGRAM, environment, exported, read
 
 LIMIT = 300  # seconds
 
@@ -72,12 +72,7 @@ class Sweeps(unittest.TestCase):
         return [(each["batch"], each["driver_peak"]) for each in answer["settings"]], answer
 
     def batches_of_steps(self):
-        import sqlite3
-        recording = sqlite3.connect(f"file:{self.recording}?mode=ro", uri=True)
-        try:
-            return [batch for batch, in recording.execute("SELECT batch_size FROM steps ORDER BY step")]
-        finally:
-            recording.close()
+        return [batch for batch, in exported(self.recording).execute("SELECT batch_size FROM steps ORDER BY step")]
 
     def test_loader(self):
         done = self.sweep(LOADER.format(""), "--batch-size", "64", options=["--json"])

@@ -4,14 +4,13 @@ Needs HIGHWATER_BIN, the folder of the program `highwater`.
 """
 import json
 import os
-import sqlite3
 import statistics
 import subprocess
 import sys
 import unittest
 
 from support import PYTHON, SCRIPTS
-from test_recordings import LIMIT, ON_THE_SIMULATED_DEVICE, SIMULATED, Recording, environment
+from test_recordings import LIMIT, ON_THE_SIMULATED_DEVICE, SIMULATED, Recording, environment, exported
 
 SCRIPT = "ways_to_wait.py"
 STEPS = 5
@@ -21,9 +20,8 @@ STEPS = 5
 class Waits(Recording):
     def waits(self):
         """(line, kind, op, deliberate, ms) of each wait, in order; line 0 where it is unknown."""
-        recording = sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)
-        self.addCleanup(recording.close)
-        rows = recording.execute("SELECT call_site, kind, op, deliberate, duration_ms FROM sync_points ORDER BY begin_ms")
+        rows = exported(self.path).execute("SELECT ifnull(call_site, ''), kind, ifnull(op, ''), deliberate, duration_ms "
+                                           "FROM sync_points ORDER BY begin_ms")
         return [(int(site.split(":")[1].split(" ")[0]) if ":" in site else 0, *more) for site, *more in rows]
 
     def record_on_the_device(self, command, *options):
