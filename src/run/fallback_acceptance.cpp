@@ -71,8 +71,7 @@ Result<FallbackAcceptance> makeWithdrawal(const std::string& op) {
 Result<void> appendAcceptance(const std::filesystem::path& recording,
                               const FallbackAcceptance& acceptance,
                               const std::optional<RunId>& of) {
-  return store::appendAcceptance(recording, wire::encode(acceptance), acceptance,
-                                 checkOfRun(recording, of));
+  return store::append(recording, wire::encode(acceptance), acceptance, checkOfRun(recording, of));
 }
 
 }  // namespace highwater::run

@@ -28,8 +28,8 @@ namespace highwater::run {
 [[nodiscard]] Result<FallbackAcceptance> makeWithdrawal(const std::string& op);
 
 /// Appends the acceptance of a fallback, or its withdrawal, to a recording whose run has ended.
-/// Fails as store::appendAcceptance() does, for example with kFailed if the recording is being
-/// written or is open elsewhere, or if the file holds another run than `of`.
+/// Fails as store::append() does, for example with kFailed if the recording is being written or is
+/// open elsewhere, or if the file holds another run than `of`.
 [[nodiscard]] Result<void> appendAcceptance(const std::filesystem::path& recording,
                                             const FallbackAcceptance& acceptance,
                                             const std::optional<RunId>& of = std::nullopt);

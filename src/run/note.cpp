@@ -28,7 +28,7 @@ Result<Note> makeNote(std::int64_t timeNs, std::uint32_t step, const std::string
 
 Result<void> appendNote(const std::filesystem::path& recording, const Note& note,
                         const std::optional<RunId>& of) {
-  return store::appendNote(recording, wire::encode(note), note, checkOfRun(recording, of));
+  return store::append(recording, wire::encode(note), note, checkOfRun(recording, of));
 }
 
 }  // namespace highwater::run

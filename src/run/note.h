@@ -16,9 +16,9 @@ namespace highwater::run {
 [[nodiscard]] Result<Note> makeNote(std::int64_t timeNs, std::uint32_t step,
                                     const std::string& text);
 
-/// Appends a note to a recording whose run has ended. Fails as store::appendNote() does, for
-/// example with kFailed if the recording is being written or is open elsewhere, or if the file
-/// holds another run than `of`.
+/// Appends a note to a recording whose run has ended. Fails as store::append() does, for example
+/// with kFailed if the recording is being written or is open elsewhere, or if the file holds
+/// another run than `of`.
 [[nodiscard]] Result<void> appendNote(const std::filesystem::path& recording, const Note& note,
                                       const std::optional<RunId>& of = std::nullopt);
 

@@ -146,7 +146,7 @@ Error tooLarge(const std::filesystem::path& path, std::uint64_t bytes) {
       ErrorCode::kOutOfMemory,
       path.filename().string() + " holds more than " + formatBytes(bytes) +
           " of samples and events, too much for the memory of this machine. Open it on a machine "
-          "with more memory, or query its tables with sqlite3"};
+          "with more memory, or export its tables: highwater export FILE --to run.sqlite"};
 }
 
 Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
@@ -185,8 +185,7 @@ Result<Replay> replay(const std::filesystem::path& path, MessageSink& sink,
     }
     result.damaged = replayed.error();
   }
-  result.condition = {reader->beingWritten(), reader->findDamage(control.cancelled)};
-  if (control.cancelled && control.cancelled()) return failure("the reading was cancelled");
+  result.condition = {reader->beingWritten(), reader->lostEnd()};
   return result;
 }
 

@@ -44,7 +44,7 @@ struct LoadControl {
 ///
 /// Fails as store::RecordingReader::open() does, and with kMalformed or kVersionMismatch if a
 /// message is damaged or invalid; the sink has then got the messages before it. If it succeeds, all
-/// messages were replayed, and damage in the returned condition concerns other parts of the file.
+/// messages were replayed, and damage in the returned condition concerns the end of the file.
 /// If `control` cancels it, the reading ends with kFailed.
 [[nodiscard]] Result<RecordingCondition> loadRecording(const std::filesystem::path& path,
                                                        MessageSink& sink,

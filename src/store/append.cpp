@@ -6,15 +6,13 @@
 #include <vector>
 
 #include "core/frame_header.h"
-#include "core/names.h"
-#include "core/units.h"
 #include "store/batch_codec.h"
-#include "store/checksums.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/pending_batch.h"
 #include "store/quoted.h"
 #include "store/recording_reader.h"
+#include "store/recording_tables.h"
 
 namespace highwater::store {
 namespace {
@@ -31,12 +29,13 @@ Result<void> checkSound(const std::filesystem::path& path) {
     return failure(quoted(path) +
                    " is being written by a running process; wait for the end of its run");
   }
-  const std::vector<std::string> damage = reader->findDamage();
-  if (damage.empty()) return {};
-  return Error{ErrorCode::kMalformed, quoted(path) +
-                                          " is damaged, and nothing is written "
-                                          "into it: " +
-                                          damage.front()};
+  const auto read =
+      reader->forEachFrame([](std::span<const std::uint8_t>) -> Result<void> { return {}; });
+  if (read && reader->lostEnd().empty()) return {};
+  const Error why = read ? Error{ErrorCode::kMalformed,
+                                 quoted(path) + " is damaged: " + reader->lostEnd().front()}
+                         : read.error();
+  return Error{why.code, why.message + ". Nothing is written into it"};
 }
 
 /// Leaves WAL mode, which SQLite refuses while another process has the file open.
@@ -46,52 +45,13 @@ Result<void> takeForWriting(Database& database) {
   return failure("another program has it open; close that first");
 }
 
-Result<void> insertFrame(Database& database, std::span<const std::uint8_t> frame,
-                         const Message& message) {
-  PendingBatch batch;
-  batch.add(frame, message);
-  BatchPacker packer;
-  const auto packed = packer.pack(batch.frames);
-  if (!packed) return packed.error();
-  auto row = database.prepare(
-      "INSERT INTO batches (first_ns, last_ns, kinds, frames, raw_bytes, data)"
-      " VALUES (NULL, NULL, ?, ?, ?, ?)");
-  if (!row) return row.error();
-  const auto bytes = static_cast<std::uint64_t>(batch.frames.size());
-  return row->run(batch.kinds, batch.frameCount, bytes, *packed);
-}
-
-Result<void> insertForPeople(Database& database, const FallbackAcceptance& acceptance) {
-  // A recording of format 1 has no such table yet.
-  const auto has = database.schemaOf("accepted_fallbacks");
-  if (!has) return has.error();
-  if (has->empty()) {
-    if (auto done = database.execute(kCreateAcceptedFallbacks); !done) return done;
-  }
-  auto row = database.prepare("INSERT OR REPLACE INTO accepted_fallbacks VALUES (?, ?, ?, ?)");
-  if (!row) return row.error();
-  return row->run(std::string_view(acceptance.op), acceptance.accepted,
-                  std::string_view(acceptance.reason), acceptance.unixTimeNs);
-}
-
-/// Raises the format of the file to the one that has notes. The tables are the same since format 3.
+/// A reader of a format before that of notes would misread the file.
 Result<void> raiseFormat(Database& database) {
-  const auto version = database.value("PRAGMA user_version");
-  if (!version) return version.error();
-  if (*version == "1" || *version == "2") {
-    return Error{ErrorCode::kVersionMismatch,
-                 "it has format " + *version + ", and notes need format 3 or later"};
-  }
-  if (*version != "3" && *version != "4") return {};
-  return database.execute(("PRAGMA user_version = " + std::to_string(kFormatOfNotes)).c_str());
-}
-
-Result<void> insertForPeople(Database& database, const Note& note) {
-  if (auto raised = raiseFormat(database); !raised) return raised;
-  auto row = database.prepare("INSERT INTO markers VALUES (?, ?, ?, 0, 0, ?)");
-  if (!row) return row.error();
-  return row->run(toMs(note.timeNs), note.step, markerKindKey(events::MarkerKind::Note),
-                  std::string_view(note.text));
+  const auto older = database.value("SELECT 1 FROM pragma_user_version WHERE user_version < " +
+                                    std::to_string(kFormatOfNotes));
+  if (!older) return older.error();
+  if (older->empty()) return {};
+  return database.execute(("PRAGMA user_version = " + std::to_string(kFormatVersion)).c_str());
 }
 
 Result<void> checkFirstFrame(Database& database, const CheckFirstFrame& check) {
@@ -108,19 +68,19 @@ Result<void> checkFirstFrame(Database& database, const CheckFirstFrame& check) {
   return check(aligned);
 }
 
-template <typename T>
-Result<void> insertInOneTransaction(Database& database, std::span<const std::uint8_t> frame,
-                                    const T& message) {
+Result<void> insertInOneTransaction(Database& database, const PendingBatch& batch) {
+  RecordingTables tables;
+  if (auto done = tables.prepare(database); !done) return done;
   if (auto done = database.execute("BEGIN IMMEDIATE"); !done) return done;
-  if (auto done = insertFrame(database, frame, message); !done) return done;
-  if (auto done = insertForPeople(database, message); !done) return done;
-  if (auto done = writeChecksums(database); !done) return done;
+  if (auto done = tables.write(batch); !done) return done;
+  if (auto done = raiseFormat(database); !done) return done;
   return database.execute("COMMIT");
 }
 
-template <typename T>
+}  // namespace
+
 Result<void> append(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
-                    const T& message, const CheckFirstFrame& check) {
+                    const Message& message, const CheckFirstFrame& check) {
   if (frameSize(frame) != frame.size()) return failure("the frame disagrees with its own size");
   if (auto sound = checkSound(path); !sound) return sound;
   if (::access(path.c_str(), W_OK) != 0) {
@@ -134,24 +94,13 @@ Result<void> append(const std::filesystem::path& path, std::span<const std::uint
     if (auto checked = checkFirstFrame(*database, check); !checked) return checked;
   }
   if (auto taken = takeForWriting(*database); !taken) return cannotWrite(path, taken.error());
-  if (auto done = insertInOneTransaction(*database, frame, message); !done) {
+  PendingBatch batch;
+  batch.add(frame, message);
+  if (auto done = insertInOneTransaction(*database, batch); !done) {
     if (sqlite3_get_autocommit(database->handle()) == 0) (void)database->execute("ROLLBACK");
     return cannotWrite(path, done.error());
   }
   return {};
-}
-
-}  // namespace
-
-Result<void> appendAcceptance(const std::filesystem::path& path,
-                              std::span<const std::uint8_t> frame,
-                              const FallbackAcceptance& acceptance, const CheckFirstFrame& check) {
-  return append(path, frame, acceptance, check);
-}
-
-Result<void> appendNote(const std::filesystem::path& path, std::span<const std::uint8_t> frame,
-                        const Note& note, const CheckFirstFrame& check) {
-  return append(path, frame, note, check);
 }
 
 }  // namespace highwater::store

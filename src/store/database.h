@@ -55,15 +55,10 @@ class Statement {
   /// next step(). Fails with the errors of databaseError().
   [[nodiscard]] Result<bool> step();
 
-  [[nodiscard]] int columnCount() { return sqlite3_column_count(statement_.get()); }
-  /// SQLite's type of a column of the current row: SQLITE_INTEGER, SQLITE_NULL and so on.
-  [[nodiscard]] int columnType(int column) { return sqlite3_column_type(statement_.get(), column); }
   /// A column of the current row as an integer, 0 if it is null. Columns count from 0.
   [[nodiscard]] std::int64_t integer(int column) {
     return sqlite3_column_int64(statement_.get(), column);
   }
-  /// A column of the current row as a real number, 0 if it is null. Columns count from 0.
-  [[nodiscard]] double real(int column) { return sqlite3_column_double(statement_.get(), column); }
   /// A column of the current row as text, empty if it is null. Columns count from 0.
   [[nodiscard]] std::string text(int column);
   /// A column of the current row as bytes, empty if it is null. They are valid until the next
@@ -76,7 +71,6 @@ class Statement {
   void bind(int index, std::int64_t value);
   void bind(int index, std::uint64_t value) { bind(index, static_cast<std::int64_t>(value)); }
   void bind(int index, std::uint32_t value) { bind(index, static_cast<std::int64_t>(value)); }
-  void bind(int index, bool value) { bind(index, static_cast<std::int64_t>(value)); }
   /// NaN is stored as null.
   void bind(int index, double value);
   void bind(int index, std::string_view value);

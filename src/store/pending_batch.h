@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 #include "core/messages.h"
@@ -13,8 +11,7 @@
 namespace highwater::store {
 
 /// Frames (encoded messages) that wait to be written to the recording, with the values for the
-/// columns of `batches` and for the other tables. The thread that receives messages fills it; the
-/// writer's thread writes it.
+/// columns of `batches`. The thread that receives messages fills it; the writer's thread writes it.
 struct PendingBatch {
   /// The bits of `kinds` that hasStepOrPhase() looks for.
   static constexpr std::uint64_t kStepOrPhaseKinds =
@@ -25,32 +22,11 @@ struct PendingBatch {
   std::uint64_t kinds = 0;  ///< see kCreateBatches
   std::optional<std::int64_t> firstNs, lastNs;
 
-  std::uint64_t dropped = 0;  ///< events that the probe dropped
-
-  Definitions definitions;
-  std::vector<events::StepRecord> steps;
-  std::vector<events::DeviceSpan> deviceSpans;
-  std::vector<events::Marker> markers;
-  std::vector<events::PhaseMemory> phaseMemory;
-  std::vector<FallbackAcceptance> acceptances;
-  std::vector<Note> notes;
-  std::vector<events::FallbackEvent> fallbacks;
-  std::vector<events::SyncPoint> syncPoints;
-  std::vector<events::HostSample> hostSamples;
-  std::vector<std::pair<std::string, std::string>> runValues;  ///< for the table `run`
-
-  /// Appends a frame and keeps what the tables need of it. `message` is the decoded frame.
+  /// Appends a frame. `message` is the decoded frame.
   void add(std::span<const std::uint8_t> frame, const Message& message);
   /// True if the batch holds a step or a phase, which shows that training has begun. Until then a
   /// run may still fail to start.
-  [[nodiscard]] bool hasStepOrPhase() const;
-
- private:
-  void addEvents(const EventBatch& batch);
-  void addDefinitions(const Definitions& more);
-  void addHello(const Hello& hello);
-  void addDescription(const RunDescription& run);
-  void addEnd(const RunEnd& end);
+  [[nodiscard]] bool hasStepOrPhase() const { return (kinds & kStepOrPhaseKinds) != 0; }
 };
 
 }  // namespace highwater::store

@@ -129,7 +129,7 @@ Result<RecordingHeader> readHeader(const fs::path& path) {
     return damaged(path, "its header says format " + std::to_string(version) + ", there is 1 to " +
                              std::to_string(kFormatVersion));
   }
-  return RecordingHeader{version, page[kReadVersionAt] == 2};
+  return RecordingHeader{page[kReadVersionAt] == 2};
 }
 
 std::string missingEnd(const fs::path& path) {

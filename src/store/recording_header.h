@@ -15,8 +15,7 @@ inline constexpr std::string_view kNothingRead = "; nothing could be read";
 
 /// What the SQLite header of a recording says.
 struct RecordingHeader {
-  std::int32_t formatVersion = 0;  ///< 1 to kFormatVersion
-  bool inWalMode = false;          ///< it is being written, or its writer never closed it
+  bool inWalMode = false;  ///< it is being written, or its writer never closed it
 };
 
 /// Reads the header of a recording. Fails with kNotFound or kNoPermission, with kVersionMismatch if

@@ -9,7 +9,6 @@
 
 #include "core/frame_header.h"
 #include "store/batch_codec.h"
-#include "store/damage.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/quoted.h"
@@ -66,9 +65,10 @@ Result<Database> openHardened(const fs::path& path, As as) {
   return database;
 }
 
-/// Whether the end of the stream is in the file: this row is committed together with its frame.
+/// Whether the end of the stream is in the file.
 bool hasRunEnd(Database& database) {
-  const auto ended = database.value("SELECT 1 FROM run WHERE key = 'ended'");
+  const auto ended = database.value("SELECT 1 FROM batches WHERE kinds & " +
+                                    std::to_string(kindBit(RunEnd())) + " LIMIT 1");
   return ended && !ended->empty();
 }
 
@@ -121,10 +121,8 @@ struct RecordingReader::Impl {
 
   fs::path path;
   Database database;
-  std::int32_t formatVersion;
   bool beingWritten;
-  bool walUnread;
-  std::vector<std::string> lostEnd;  ///< what is missing with the WAL, one message each
+  std::vector<std::string> lostEnd;
 };
 
 Result<RecordingReader> RecordingReader::open(const fs::path& path) {
@@ -149,8 +147,7 @@ Result<RecordingReader> RecordingReader::open(const fs::path& path) {
   if (cannotMakeShm() && withWal && !beingWritten) {
     database = openHardened(path, As::kWithWalInMemory);
   }
-  const bool immutable = cannotMakeShm();
-  if (immutable) {
+  if (cannotMakeShm()) {
     if (withWal) lostEnd.push_back(walUnread(path, database.error()));
     database = openHardened(path, As::kWithoutWal);
   }
@@ -164,9 +161,11 @@ Result<RecordingReader> RecordingReader::open(const fs::path& path) {
       !hasTakenInItsWal(*database)) {
     lostEnd.push_back(walGone(path));
   }
+  if (std::string missing = missingEnd(path); !missing.empty()) {
+    lostEnd.push_back(std::move(missing));
+  }
   return RecordingReader(
-      std::make_unique<Impl>(Impl{path, std::move(*database), header->formatVersion, beingWritten,
-                                  immutable && withWal, std::move(lostEnd)}));
+      std::make_unique<Impl>(Impl{path, std::move(*database), beingWritten, std::move(lostEnd)}));
 }
 
 RecordingReader::RecordingReader(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -301,26 +300,8 @@ bool RecordingReader::beingWritten() const {
   return impl_->beingWritten;
 }
 
-std::vector<std::string> RecordingReader::findDamage(const std::function<bool()>& cancelled) const {
-  std::vector<std::string> damage = impl_->lostEnd;
-  // A file whose newest pages are in a WAL that was not read need not be whole.
-  if (impl_->walUnread) return damage;
-  if (std::string missing = missingEnd(impl_->path); !missing.empty()) {
-    damage.push_back(std::move(missing));
-  }
-  sqlite3* const handle = impl_->database.handle();
-  if (cancelled) {
-    constexpr int kEveryInstructions = 10'000;  // of SQLite's machine: some milliseconds at most
-    sqlite3_progress_handler(
-        handle, kEveryInstructions,
-        [](void* asked) { return (*static_cast<const std::function<bool()>*>(asked))() ? 1 : 0; },
-        const_cast<std::function<bool()>*>(&cancelled));
-  }
-  for (std::string& each : store::findDamage(impl_->database, impl_->formatVersion)) {
-    damage.push_back(std::move(each));
-  }
-  sqlite3_progress_handler(handle, 0, nullptr, nullptr);
-  return damage;
+const std::vector<std::string>& RecordingReader::lostEnd() const {
+  return impl_->lostEnd;
 }
 
 std::uint64_t RecordingReader::fileBytes() const {

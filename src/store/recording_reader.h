@@ -50,12 +50,10 @@ class RecordingReader {
 
   /// True if a running process was writing the recording when it was opened.
   [[nodiscard]] bool beingWritten() const;
-  /// Finds what is missing or damaged, and returns one message for each: the recording's end is in
-  /// a write-ahead log (WAL) that is absent, damaged or unreadable; the file is cut short; a table
-  /// is damaged. Empty if the recording is sound. Reads the whole file. `cancelled`, if there is
-  /// one, is asked now and then; if it says so, the search ends and its result means nothing.
-  [[nodiscard]] std::vector<std::string> findDamage(
-      const std::function<bool()>& cancelled = {}) const;
+  /// What the recording lacks at its end, one message each: that is in a write-ahead log (WAL) that
+  /// is absent, damaged or unreadable, or the file is cut short. Empty if it is whole. Damage in
+  /// between shows when the frames are read.
+  [[nodiscard]] const std::vector<std::string>& lostEnd() const;
 
   /// The size of the file and its write-ahead log (WAL), in bytes.
   [[nodiscard]] std::uint64_t fileBytes() const;

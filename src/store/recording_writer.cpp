@@ -12,9 +12,6 @@
 
 #include "core/frame_header.h"
 #include "core/units.h"
-#include "core/version.h"
-#include "store/batch_codec.h"
-#include "store/checksums.h"
 #include "store/database.h"
 #include "store/format.h"
 #include "store/pending_batch.h"
@@ -73,7 +70,6 @@ struct RecordingWriter::Impl {
   void watchFile();
   void checkPlace();
   Result<void> finish();
-  Result<void> writeEnd();
   void leaveWalAndClose();
   void sayWhatIsInTheWal();
   void checkWhatWasTouched();
@@ -84,11 +80,9 @@ struct RecordingWriter::Impl {
   RecordingFile file;
   std::optional<Database> database;
   RecordingTables tables;
-  BatchPacker packer;
   bool diskFailed = false;
   bool touched = false;   ///< somebody else wrote into the file
   bool walStays = false;  ///< the last checkpoint failed: the end of the recording is in the WAL
-  std::uint64_t dropped = 0;
   std::uint64_t framesWritten = 0, batchesWritten = 0;
   bool checkpointNeeded = false;
   /// A reader kept the last checkpoint from taking in all: the next may end at any commit, so that
@@ -117,8 +111,8 @@ Result<void> RecordingWriter::Impl::start() {
   // Before WAL mode, so that the header in the file itself says what it is from the beginning.
   if (auto done = RecordingTables::create(*database); !done) return done;
   if (auto done = openTables(); !done) return done;
-  if (auto done = tables.setRunValue("highwater_version", std::string_view(kVersion)); !done)
-    return done;
+  // SQLite opens the WAL by its name with the first write: now, for the folder may move later.
+  if (auto done = noteCheckpoint(0); !done) return done;
   bytesWritten = sizeWithWal(file.current());
   thread = std::thread([this] { loop(); });
   return {};
@@ -214,7 +208,7 @@ void RecordingWriter::Impl::checkpoint() {
 /// Notes in the file that it ends here because of a checkpoint of this writer: the rest of the
 /// recording, if there is more, is in the WAL. See kCheckpointedKey.
 Result<void> RecordingWriter::Impl::noteCheckpoint(std::uint64_t batches) {
-  return tables.setRunValue(kCheckpointedKey, std::to_string(batches));
+  return tables.setRunValue(kCheckpointedKey, batches);
 }
 
 /// A deleted file is an error at once, for nothing of it would stay. A moved one is written to its
@@ -257,13 +251,10 @@ void RecordingWriter::Impl::rollBack() {
 Result<void> RecordingWriter::Impl::writeAll(const Batches& batches) {
   if (auto done = database->execute("BEGIN IMMEDIATE"); !done) return done;
   for (const PendingBatch& batch : batches) {
-    const auto packed = packer.pack(batch.frames);
-    if (!packed) return packed.error();
-    if (auto done = tables.write(batch, *packed); !done) return done;
-    dropped += batch.dropped;
+    if (auto done = tables.write(batch); !done) return done;
   }
   const std::uint64_t written = batchesWritten + batches.size();
-  if (auto done = tables.setRunValue(kBatchesKey, std::to_string(written)); !done) return done;
+  if (auto done = tables.setRunValue(kBatchesKey, written); !done) return done;
   if (endsAtACommit) {
     if (auto done = noteCheckpoint(written); !done) return done;
   }
@@ -326,7 +317,7 @@ void RecordingWriter::Impl::checkWhatWasTouched() {
   };
   const auto reader = RecordingReader::open(file.current());
   if (!reader) return said(reader.error().message);
-  if (const auto damage = reader->findDamage(); !damage.empty()) return said(damage.front());
+  if (!reader->lostEnd().empty()) return said(reader->lostEnd().front());
   std::uint64_t frames = 0;
   const auto read = reader->forEachFrame([&](std::span<const std::uint8_t>) -> Result<void> {
     ++frames;
@@ -339,28 +330,9 @@ void RecordingWriter::Impl::checkWhatWasTouched() {
   }
 }
 
-Result<void> RecordingWriter::Impl::writeEnd() {
-  std::uint64_t lost = 0;
-  {
-    const std::lock_guard lock(mutex);
-    lost = lostFrames;
-  }
-  if (auto done = database->execute("BEGIN IMMEDIATE"); !done) return done;
-  if (auto done = tables.setRunValue("dropped_events", std::to_string(dropped)); !done) return done;
-  if (auto done = tables.setRunValue("lost_frames", std::to_string(lost)); !done) return done;
-  if (auto done = writeChecksums(*database); !done) return done;
-  return database->execute("COMMIT");
-}
-
 Result<void> RecordingWriter::Impl::finish() {
   watchFile();
   checkPlace();
-  if (!diskFailed) {
-    if (auto done = writeEnd(); !done) {
-      rollBack();
-      writeFailed(done.error());
-    }
-  }
   leaveWalAndClose();
   if (!diskFailed) {
     if (auto done = file.moveIntoPlace(); !done) keepError(done.error());

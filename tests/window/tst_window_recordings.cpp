@@ -80,10 +80,14 @@ class TestWindowRecordings : public QObject {
     const auto path = record();
     sqlite3* db = nullptr;
     QCOMPARE(sqlite3_open(path.c_str(), &db), SQLITE_OK);
-    QCOMPARE(sqlite3_exec(db, "DROP TABLE steps", nullptr, nullptr, nullptr), SQLITE_OK);
+    QCOMPARE(sqlite3_exec(db,
+                          "INSERT INTO batches (kinds, frames, raw_bytes, data)"
+                          " VALUES (0, 1, 9, x'00')",
+                          nullptr, nullptr, nullptr),
+             SQLITE_OK);
     sqlite3_close(db);
     QVERIFY(bench_->window.openRecording(path).ok());
-    QVERIFY2(banner().contains("a.highwater\" is damaged: its table \"steps\" is missing"),
+    QVERIFY2(banner().contains("a.highwater\" is damaged: a batch is not of the size"),
              qPrintable(banner()));
     QCOMPARE(bench_->window.currentRun().store().steps().records.size(), std::size_t(60));
     const auto kept =
