@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/event_kinds.h"
+#include "core/knobs.h"
 #include "core/names.h"
 #include "core/units.h"
 #include "core/version.h"
@@ -50,6 +51,12 @@ constexpr ReportColumn kAccountColumns[] = {
     {"planned", Type::kInteger, "planned"}, {"op", Type::kText, "op"},
     {"module", Type::kText, "module"},      {"line", Type::kText, "line"},
     {"count", Type::kInteger, "count"},     {"total_ms", Type::kReal, "total_ms"}};
+
+constexpr const char* kAccepted = "accepted_fallbacks";
+constexpr ReportColumn kAcceptedColumns[] = {{"op", Type::kText, "op"},
+                                             {"reason", Type::kText, "reason"},
+                                             {"count", Type::kInteger, "count"},
+                                             {"ms_per_step", Type::kReal, "cost_ms_per_step"}};
 
 constexpr const char* kRun = "run";
 
@@ -103,7 +110,8 @@ const std::vector<RunTable>& runTables() {
       tableOf<events::SystemSample>(),
       tableOf<events::MachineSample>(),
       {kFindings, "a problem of the run, the worst first", heads(kFindingColumns), true},
-      {kAccount, "where the time of the run went", heads(kAccountColumns), true}};
+      {kAccount, "where the time of the run went", heads(kAccountColumns), true},
+      {kAccepted, "an op that may run on the CPU", heads(kAcceptedColumns), true}};
   return tables;
 }
 
@@ -187,6 +195,11 @@ void RunTables::finish(const RecordingCondition& condition) {
     const Cell cells[] = {std::string(key), textCell(value)};
     add(table, cells);
   };
+  const auto number = [](double value) {
+    std::string text;
+    appendNumber(text, value);
+    return text;
+  };
   if (!hello_) return;
   put("worker_version", hello_->workerVersion);
   put("exported_by", "Highwater " + std::string(kVersion));
@@ -198,6 +211,8 @@ void RunTables::finish(const RecordingCondition& condition) {
   put("process_id", std::to_string(hello_->processId));
   put("started_unix_ns", std::to_string(hello_->clock.unixEpochNs));
   put("recommended_bytes", std::to_string(hello_->limits.recommendedBytes));
+  put("low_watermark_ratio", number(hello_->limits.lowWatermarkRatio));
+  put("high_watermark_ratio", number(hello_->limits.highWatermarkRatio));
   put("system_bytes", std::to_string(hello_->limits.systemBytes));
   put("workload", run_.workload);
   put("model", run_.model);
@@ -205,6 +220,10 @@ void RunTables::finish(const RecordingCondition& condition) {
   put("dtype", run_.dtype);
   put("parameters", std::to_string(run_.parameters));
   put("scenario", run_.scenario);
+  // Of a script the steps tell.
+  for (const Knob& knob : allKnobs()) {
+    if (!run_.ownScript) put(markerKindKey(knob.kind), knobText(knob, knob.value(run_.knobs)));
+  }
   put("probe_level", std::string(probeLevelKey(run_.probeLevel)));
   put("events_lost", std::to_string(dropped_));
   put("ended", end_ ? std::string(runEndKey(end_->reason)) : "");
@@ -240,6 +259,7 @@ void RunTables::addReport(const QJsonObject& report) {
   };
   fill(kFindings, report["findings"].toArray(), kFindingColumns);
   fill(kAccount, report["time"]["rows"].toArray(), kAccountColumns);
+  fill(kAccepted, report["accepted_fallbacks"].toArray(), kAcceptedColumns);
 }
 
 void RunTables::add(const RunTable& table, std::span<const Cell> cells) {

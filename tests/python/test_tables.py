@@ -73,6 +73,12 @@ class Tables(unittest.TestCase):
             self.assertEqual(rows, [(op, count, bytes, round(ms, 6)) for op, (count, bytes, ms) in sorted(told.items())])
         self.assertGreater(self.rows("SELECT count(*) FROM ops")[0][0], 1000)
 
+    def test_the_settings_of_a_sample_are_among_its_facts(self):
+        facts = dict(self.rows("SELECT key, value FROM run"))
+        self.assertGreater(float(facts["high_watermark_ratio"]), float(facts["low_watermark_ratio"]))
+        steps = self.rows("SELECT batch_size, sequence_length FROM steps WHERE step = 1")[0]
+        self.assertEqual((facts["batch_size"], facts["sequence_length"]), tuple(map(str, steps)))
+
     def test_samples_findings_and_account_are_those_of_the_report(self):
         report = self.report
         self.assertEqual(self.rows("SELECT kind, title, line, count, gain_low_ms FROM findings"),
@@ -90,7 +96,8 @@ class Tables(unittest.TestCase):
 
     def test_csv_is_the_same(self):
         said = self.export("tables/")
-        self.assertIn("rows in 16 tables", said)
+        tables = self.rows("SELECT count(*) FROM sqlite_master WHERE type = 'table'")[0][0]
+        self.assertIn(f"rows in {tables} tables", said)
         self.assertEqual(sorted(os.listdir(self.path("tables"))), [f"{name}.csv" for name in self.tables()])
         for table in self.tables():
             with open(self.path(f"tables/{table}.csv"), encoding="utf-8", newline="") as file:
