@@ -18,6 +18,7 @@
 #include "core/refused_dtype.h"
 #include "core/simulation.h"
 #include "session/event_turn.h"
+#include "session/frame_channel.h"
 #include "session/process_search.h"
 #include "session/python_package.h"
 #include "session/start_signals.h"
