@@ -297,7 +297,8 @@ class CommandLine {
     const std::size_t colon = remoteHost_.find(':');
     const std::string host = remoteHost_.substr(0, colon);
     // ssh would read it as an option.
-    if (host.empty() || host.front() == '-') {
+    const bool isUrl = remoteHost_.find("://") != std::string::npos;
+    if (host.empty() || host.front() == '-' || isUrl) {
       return refusedValue("--on", remoteHost_, "a host that ssh knows, as in user@studio:project");
     }
     script.host = QString::fromStdString(host);

@@ -32,8 +32,6 @@ namespace {
 
 using run::Run;
 
-/// The third signal ends this process, whatever becomes of the program on another machine.
-constexpr int kLettingGo = 3;
 constexpr int kSignalExit = 128;  // the exit code of a shell whose command was ended by a signal
 
 /// The program that SIGTERM and SIGHUP are passed on to; 0: none.
@@ -67,6 +65,7 @@ class ScriptCommand final : public QObject {
         trials_(&run_, options.tried) {
     // What it prints must go somewhere when the connection is gone.
     script_.isHeard = other_ != nullptr;
+    script_.mayDropOutput = script_.isHeard;
     if (other_) {
       run_.setListener(other_);
       connect(other_, &session::StdioHost::commanded, &run_, &Run::relay);
@@ -126,12 +125,12 @@ class ScriptCommand final : public QObject {
     QCoreApplication::exec();
     if (other_) {
       other_->flush();
-      if (!run_.store().run()) sayWhyNothingWasRecorded();
-      const session::ProcessExit exit = run_.scriptExit().value_or(session::ProcessExit{});
+      if (!run_.scriptExit()) return session::exitCodeFor(end_);
+      const session::ProcessExit exit = *run_.scriptExit();
       return exit.signal != 0 ? kSignalExit + exit.signal : exit.exitCode;
     }
-    if (!run_.scriptExit()) {  // it could not be started
-      printError(end_.message);
+    if (!run_.scriptExit()) {  // it could not be started, or goes on elsewhere
+      run_.store().run() ? conclude() : printError(end_.message);
       return session::exitCodeFor(end_);
     }
     conclude();
@@ -140,10 +139,13 @@ class ScriptCommand final : public QObject {
 
  private:
   int refuse(const Error& error) {
-    if (other_) other_->sayNotStarted(QString::fromStdString(error.message));
+    const bool isUsage = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUsage;
+    if (other_) {  // which prints it
+      other_->sayNotStarted(QString::fromStdString(error.message));
+      return isUsage ? kExitUsage : kExitFailed;
+    }
     const bool isFolder = error.code == ErrorCode::kNoPermission;
     printError(error.message + (isFolder ? "; name the recording: --record FILE" : ""));
-    const bool isUsage = error.code == ErrorCode::kNotFound || error.code == ErrorCode::kUsage;
     return isUsage ? kExitUsage : kExitFailed;
   }
 

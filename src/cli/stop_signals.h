@@ -6,6 +6,10 @@
 
 namespace highwater::cli {
 
+/// The signal of so many by which a user lets go of a program on another machine, whatever becomes
+/// of it: the connection may be stuck.
+inline constexpr int kLettingGo = 3;
+
 /// Turns SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup) into a Qt signal while it exists.
 /// At most one instance in a process.
 class StopSignals final : public QObject {

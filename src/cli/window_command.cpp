@@ -147,9 +147,12 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                      // A program in this terminal gets Ctrl+C itself. Who ends this process by
                      // another signal means the training.
                      if (mainWindow.currentRun().scriptRuns()) {
-                       if (signal == SIGINT) return;
+                       const bool isHere = mainWindow.currentRun().script()->host.isEmpty();
+                       if (signal == SIGINT && isHere) return;
                        mainWindow.currentRun().signalScript(signal);
                        // While the program is started, the window is not shown yet.
+                       const bool isInterrupt = signal == SIGINT && count < kLettingGo;
+                       if (isInterrupt) return;
                        if (QThread::currentThread()->loopLevel() > 0) mainWindow.closeAtOnce();
                        return;
                      }

@@ -46,9 +46,10 @@ extern "C" void noteResize(int) {
 
 /// Everything from here to runRelay() runs in a forked child of a program with threads: only
 /// async-signal-safe calls are allowed.
-void writeAll(int fd, const char* bytes, std::size_t size) {
+void writeAll(int fd, const char* bytes, std::size_t size, bool mayDrop) {
   while (size > 0) {
     const ssize_t written = ::write(fd, bytes, size);
+    if (written < 0 && errno == EAGAIN && mayDrop) return;
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) {
       pollfd ready{fd, POLLOUT, 0};
       if (errno == EAGAIN) ::poll(&ready, 1, -1);
@@ -61,18 +62,18 @@ void writeAll(int fd, const char* bytes, std::size_t size) {
 }
 
 /// Copies what `stream` has ready. Returns false at its end.
-bool copyOnce(const Stream& stream, int copy) {
+bool copyOnce(const Stream& stream, int copy, bool mayDrop) {
   std::array<char, 16'384> buffer;
   const ssize_t got = ::read(stream.from, buffer.data(), buffer.size());
   if (got < 0) return errno == EINTR || errno == EAGAIN;  // EIO: nobody has the terminal open
   if (got == 0) return false;
   const auto size = static_cast<std::size_t>(got);
-  writeAll(stream.to, buffer.data(), size);
+  writeAll(stream.to, buffer.data(), size, mayDrop);
   ::send(copy, buffer.data(), size, MSG_DONTWAIT);
   return true;
 }
 
-[[noreturn]] void runRelay(std::array<Stream, 2> streams, int copy) {
+[[noreturn]] void runRelay(std::array<Stream, 2> streams, int copy, bool mayDrop) {
   // They are the program's; the relay ends when the program's output does.
   for (const int each : {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGPIPE}) ::signal(each, SIG_IGN);
   struct sigaction resize {};
@@ -94,7 +95,7 @@ bool copyOnce(const Stream& stream, int copy) {
     }
     if (count < 0 && errno != EINTR) break;
     for (std::size_t i = 0; count > 0 && i < ready.size(); ++i) {
-      if (ready[i].revents != 0 && !copyOnce(streams[i], copy)) streams[i].from = -1;
+      if (ready[i].revents != 0 && !copyOnce(streams[i], copy, mayDrop)) streams[i].from = -1;
     }
   }
   ::_exit(0);
@@ -157,12 +158,12 @@ void closeOnExec(const UniqueFd& fd) {
 }
 
 /// Forks twice, so that the relay is nobody's child to wait for.
-Result<void> forkRelay(const std::array<Stream, 2>& streams, int copy) {
+Result<void> forkRelay(const std::array<Stream, 2>& streams, int copy, bool mayDrop) {
   const pid_t first = ::fork();
   if (first < 0) return systemError("no process for the program's output");
   if (first == 0) {
     const pid_t relay = ::fork();
-    if (relay == 0) runRelay(streams, copy);
+    if (relay == 0) runRelay(streams, copy, mayDrop);
     ::_exit(relay < 0 ? 1 : 0);
   }
   int status = 0;
@@ -173,7 +174,7 @@ Result<void> forkRelay(const std::array<Stream, 2>& streams, int copy) {
 
 }  // namespace
 
-Result<OutputRelay> OutputRelay::start() {
+Result<OutputRelay> OutputRelay::start(bool mayDrop) {
   auto copies = socketPair();
   if (!copies) return copies.error();
   auto& [ours, theirs] = *copies;
@@ -203,7 +204,7 @@ Result<OutputRelay> OutputRelay::start() {
   ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
   const std::array streams{Stream{outEnd.get(), STDOUT_FILENO},
                            Stream{errEnd.get(), STDERR_FILENO}};
-  if (auto forked = forkRelay(streams, theirs.get()); !forked) return forked.error();
+  if (auto forked = forkRelay(streams, theirs.get(), mayDrop); !forked) return forked.error();
   relay.copy = std::move(ours);
   return relay;
 }

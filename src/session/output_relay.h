@@ -18,8 +18,9 @@ struct OutputRelay {
   UniqueFd err;   ///< for its stderr
   UniqueFd copy;  ///< reads what it prints, does not block; what nobody reads in time is dropped
 
-  /// Fails with kFailed and the system's reason.
-  [[nodiscard]] static Result<OutputRelay> start();
+  /// Fails with kFailed and the system's reason. `mayDrop`: what stdout and stderr, which then do
+  /// not block, do not take at once is dropped, rather than that the program waits for them.
+  [[nodiscard]] static Result<OutputRelay> start(bool mayDrop = false);
 };
 
 }  // namespace highwater::session

@@ -34,7 +34,7 @@ QString fromHome(const QString& folder) {
 }  // namespace
 
 Result<QStringList> remoteCommand(const ScriptOptions& options) {
-  auto words = splitShellWords(variable("HIGHWATER_SSH", "ssh -o ServerAliveInterval=15"));
+  auto words = splitShellWords(variable("HIGHWATER_SSH", "ssh -T -o ServerAliveInterval=15"));
   if (!words || words->isEmpty()) return usageError("HIGHWATER_SSH is no command");
   QStringList far;
   if (!options.environment.isEmpty()) far << QStringLiteral("env") << options.environment;
@@ -43,7 +43,13 @@ Result<QStringList> remoteCommand(const ScriptOptions& options) {
   if (options.simulated) far << QStringLiteral("--device") << QStringLiteral("sim");
   if (!options.probeLevel.isEmpty()) far << QStringLiteral("--level") << options.probeLevel;
   far << QStringLiteral("--") << options.command;
-  QString line = QStringLiteral("exec ") + quoteShellWords(far);
+  QString line = QStringLiteral("exec");
+  for (const QString& each : far) {
+    // The shell there puts its home in place of ~ where that is not quoted.
+    const bool isFromHome = each.startsWith(QLatin1String("~/"));
+    line += isFromHome ? QStringLiteral(" ~/") + quoteShellWord(each.mid(2))
+                       : u' ' + quoteShellWord(each);
+  }
   if (const QString folder = fromHome(options.workingFolder); !folder.isEmpty()) {
     line.prepend(
         QStringLiteral("cd -- %1 || exit %2; ").arg(quoteShellWord(folder)).arg(kNoFolderExit));
@@ -96,11 +102,14 @@ void RemoteStart::take(const QByteArray& line) {
     if (noise_ > kMostNoise)
       fail(tr("%1 prints too much before Highwater answers there").arg(host_));
   } else if (const auto path = rest(kRecords)) {
+    if (path->isEmpty()) return fail(tr("%1 does not say where it records").arg(host_));
     notifier_->setEnabled(false);
     recording_ = *path;
+    started_ = true;
     emit started();
   } else if (const auto why = rest(kNotStarted)) {
-    fail(tr("on %1: %2").arg(host_, *why));
+    notifier_->setEnabled(false);
+    why_ = tr("on %1: %2").arg(host_, *why);  // it ends by itself, with its exit code
   } else {
     fail(tr("%1 answers what this Highwater does not understand").arg(host_));
   }
@@ -118,9 +127,13 @@ void RemoteStart::greet(const QString& version) {
 }
 
 void RemoteStart::timeOut() {
-  if (!recording_.isEmpty()) return;
-  fail(tr("%1 did not answer in time; if it asks for a password, let ssh use a key (ssh-copy-id)")
-           .arg(host_));
+  if (started_) return;
+  const QString why =
+      greeted_ ? tr("%1 did not say in time whether it has started the program; if it has, it "
+                    "records there")
+               : tr("%1 did not answer in time; if it asks for a password, let ssh use a key "
+                    "(ssh-copy-id)");
+  fail(why.arg(host_));
 }
 
 void RemoteStart::fail(const QString& why) {
@@ -130,9 +143,13 @@ void RemoteStart::fail(const QString& why) {
 }
 
 QString RemoteStart::whyNotStarted(const ProcessExit& exit, const QString& lastLine) const {
-  if (!recording_.isEmpty() || !why_.isEmpty()) return why_;
+  if (started_ || !why_.isEmpty()) return why_;
   const QString said = lastLine.isEmpty() ? lastNoise_ : lastLine;
-  QString why = tr("%1 ended the connection before the program was started").arg(host_);
+  QString why = greeted_
+                    ? tr("the connection to %1 ended before it said whether it has started the "
+                         "program; if it has, it records there")
+                    : tr("the connection to %1 ended before Highwater answered there");
+  why = why.arg(host_);
   if (!greeted_ && exit.signal == 0) {
     if (exit.exitCode == kNoFolderExit) {
       why = tr("%1 has no such folder").arg(host_);

@@ -28,9 +28,9 @@ inline constexpr std::string_view kNotStarted = "not-started ";
 }  // namespace remote_lines
 
 /// The command that starts `highwater run --stdio` on ScriptOptions::host: its program and its
-/// arguments. $HIGHWATER_SSH (default "ssh -o ServerAliveInterval=15") gets the host and one text
-/// for a POSIX shell there; $HIGHWATER_REMOTE_PROGRAM (default "highwater") is what that starts.
-/// Fails with kUsage for a $HIGHWATER_SSH that is no command.
+/// arguments. $HIGHWATER_SSH (default "ssh -T -o ServerAliveInterval=15") gets the host and one
+/// text for a POSIX shell there; $HIGHWATER_REMOTE_PROGRAM (default "highwater") is what that
+/// starts. Fails with kUsage for a $HIGHWATER_SSH that is no command.
 [[nodiscard]] Result<QStringList> remoteCommand(const ScriptOptions& options);
 
 /// The near end's part of remote_lines, over the socket that is the remote command's stdin and
@@ -72,7 +72,7 @@ class RemoteStart final : public QObject {
   QByteArray line_;
   QString lastNoise_, recording_, why_;
   qsizetype noise_ = 0;
-  bool greeted_ = false;
+  bool greeted_ = false, started_ = false;
 };
 
 }  // namespace highwater::session

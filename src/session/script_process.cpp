@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <set>
 #include <utility>
 
 #include "core/missing_op.h"
@@ -221,7 +222,7 @@ ScriptProcess::~ScriptProcess() {
 }
 
 Result<void> ScriptProcess::hearOutput() {
-  auto relay = OutputRelay::start();
+  auto relay = OutputRelay::start(options_.mayDropOutput);
   if (!relay) return relay.error();
   relay_ = std::move(*relay);
   printed_ = std::make_unique<QSocketNotifier>(relay_.copy.get(), QSocketNotifier::Read);
@@ -269,6 +270,16 @@ void ScriptProcess::giveUp() const {
   if (remote_) remote_->timeOut();
 }
 
+void ScriptProcess::signalGroup(int signal, pid_t trainer) const {
+  const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
+  const auto found = processesWithEnvironment(entry.toStdString());
+  std::set<pid_t> ids(found.begin(), found.end());
+  ids.insert({static_cast<pid_t>(processId()), trainer});
+  for (const pid_t id : ids) {
+    if (id > 0) ::kill(id, signal);
+  }
+}
+
 void ScriptProcess::signalAll(int signal) const {
   if (!endpoint_) return;
   const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
@@ -278,7 +289,11 @@ void ScriptProcess::signalAll(int signal) const {
 Result<void> checkScript(const ScriptOptions& options) {
   if (!options.host.isEmpty()) {
     auto command = remoteCommand(options);
-    return command ? checkCommand(command->first()) : command.error();
+    if (!command) return command.error();
+    if (!QStandardPaths::findExecutable(command->first()).isEmpty()) return {};
+    return Error{ErrorCode::kNotFound,
+                 "there is no program " + command->first().toStdString() +
+                     "; HIGHWATER_SSH names the command that reaches another machine"};
   }
   if (auto found = checkCommand(options.command.value(0)); !found) return found;
   if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
@@ -358,7 +373,7 @@ Result<void> ScriptProcess::launch(const QStringList& command, int connection) {
       if (connection < 0) return;
       for (const int end : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(connection, end);
       // Ctrl+C is for the program, and goes through the connection. A terminal sends it to ssh too.
-      for (const int each : {SIGINT, SIGQUIT}) std::signal(each, SIG_IGN);
+      for (const int each : {SIGINT, SIGQUIT, SIGHUP}) std::signal(each, SIG_IGN);
     });
     process_->start(command.first(), command.mid(1));
     started = process_->waitForStarted(-1);

@@ -30,6 +30,7 @@ struct ScriptOptions {
   /// Whether linePrinted() tells what the program prints, besides where it would have gone.
   bool isHeard = true;
   bool printsToStderr = false;  ///< its stdout is this process's stderr: stdout has the result
+  bool mayDropOutput = false;   ///< see OutputRelay::start(); needs isHeard
 };
 
 /// What to do where a program finds no MPS, in a build that has the simulated device.
@@ -90,6 +91,9 @@ class ScriptProcess final : public QObject {
   /// Sends a signal to the program and to what it has started, as a terminal does: a shell script,
   /// for one, does not pass it on. Those that train and have connected are not found.
   void signalAll(int signal) const;
+  /// The same to each of them once, with `trainer`, the one that trains and has connected (0:
+  /// none).
+  void signalGroup(int signal, pid_t trainer) const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().

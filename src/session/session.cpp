@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "core/activity.h"
+#include "core/exit_codes.h"
 #include "core/plain_text.h"
 #include "session/checkpoint_files.h"
 #include "session/command_text.h"
@@ -83,6 +84,7 @@ class Session::Private final : public QObject {
   void refuse(const CommandAction& action, const std::string& reason, std::uint32_t id);
   void signalProgram(int signal);
   void onToldEnd(const RunEnd& end);
+  [[nodiscard]] bool programGoesOnThere() const;
   [[nodiscard]] bool isRemote() const { return script && script->isRemote(); }
   void startTrainingIfReady();
   void emitStateIf(bool changed);
@@ -197,12 +199,16 @@ void Session::Private::onScriptEnded() {
   facts.exit = {script->exitCode(), script->signal()};
   if (facts.toldEnd && (facts.exit->signal != 0 || facts.exit->exitCode == kSshFailed)) {
     const RunEnd& end = *facts.toldEnd;
-    facts.exit = {end.signal != 0 ? 128 + end.signal : end.exitCode, 0};
+    const bool saysExit = end.reason == RunEnd::Reason::kFinished ||
+                          end.reason == RunEnd::Reason::kExited ||
+                          end.reason == RunEnd::Reason::kCrashed;
+    const int code = saysExit ? end.exitCode : exitCodeFor(end);
+    facts.exit = {end.signal != 0 ? 128 + end.signal : code, 0};
   }
   if (const QString why = script->whyNotStartedThere(); !why.isEmpty()) {
+    const bool isUsage = facts.exit->exitCode == kExitUsage;
+    facts.notStarted = isUsage ? usageError(why.toStdString()) : failure(why.toStdString());
     facts.exit.reset();
-    facts.notStarted =
-        failure(facts.stopRequested ? "stopped before the program was started" : why.toStdString());
   }
   facts.disconnectReason = script->disconnectReason();
   if (!facts.greeted) {
@@ -230,7 +236,12 @@ void Session::Private::connectTo(UniqueFd socket, std::string token) {
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
     // The program there may go on for days.
-    if (isRemote() && !facts.toldEnd) return forceEnd();
+    if (isRemote() && !facts.toldEnd) {
+      // How ssh ended tells whether the program did.
+      connectionOver = true;
+      exitTimer.start();
+      return concludeIfOver();
+    }
     connectionOver = true;
     disconnectTimer.start();
     awaitExit();
@@ -277,9 +288,22 @@ void Session::Private::onHello(const Hello& greeting) {
   send(StartTraining{}, false);
 }
 
+/// Where its host has given up the connection to it.
+bool Session::Private::programGoesOnThere() const {
+  return facts.toldEnd && (facts.toldEnd->reason == RunEnd::Reason::kHung ||
+                           facts.toldEnd->reason == RunEnd::Reason::kProtocolViolation);
+}
+
 /// The host on another machine has written its recording to the end.
 void Session::Private::onToldEnd(const RunEnd& end) {
   facts.toldEnd = end;
+  for (std::string* each : {&facts.toldEnd->message, &facts.toldEnd->openOp}) {
+    *each = highwater::plainText(*each);
+  }
+  QStringList lines = QString::fromStdString(end.lastLines).split(u'\n');
+  for (QString& each : lines) each = plainText(each);
+  facts.toldEnd->lastLines = lines.join(u'\n').toStdString();
+  if (programGoesOnThere()) return concludeLater();
   awaitExit();
   // What the program has left behind there may hold ssh's connection open.
   QTimer::singleShot(kExitGrace, this, [this] { script->send(SIGTERM); });
@@ -475,6 +499,11 @@ void Session::Private::conclude() {
   for (MessageSink* sink : sinks) sink->take(frame, message);
   emitStateIf(machine.finish(end));
   activity.reset();
+  // ssh goes on while anything there holds its output open.
+  if (isRemote() && !script->hasEnded() && !programGoesOnThere()) {
+    script->send(SIGTERM);
+    QTimer::singleShot(kExitGrace, script.get(), [this] { script->send(SIGKILL); });
+  }
   emit q->ended(end);
 }
 
@@ -502,12 +531,16 @@ void Session::request(const CommandAction& command) {
 }
 void Session::relay(const Command& command) {
   const auto* sent = std::get_if<SignalProgram>(&command.action);
-  if (!sent) return d_->request(command.action, command.id);
+  if (!sent || !d_->script) return d_->request(command.action, command.id);
   if (std::find(kSentSignals.begin(), kSentSignals.end(), sent->signal) == kSentSignals.end()) {
     return d_->refuse(command.action, "that signal is not sent on", command.id);
   }
   if (sent->signal == SIGKILL) return killProgram();
-  signalProgram(sent->signal);
+  if (sent->signal != SIGINT && sent->signal != SIGQUIT) return signalProgram(sent->signal);
+  // As a terminal does: a launcher relies on that.
+  const bool isConnected = d_->hello && !d_->disconnectTimer.isActive();
+  const pid_t trainer = isConnected ? static_cast<pid_t>(d_->hello->processId) : 0;
+  d_->script->signalGroup(sent->signal, trainer);
 }
 void Session::stop() {
   // The second time a script need not come to the end of a step, which may never be.
@@ -532,12 +565,12 @@ bool Session::handOut(const Message& message) {
 }
 
 void Session::abort() {
+  if (d_->isRemote()) d_->script->send(SIGTERM);  // it is ssh's: the program there runs on
   if (d_->machine.state() == State::kIdle || d_->machine.state() == State::kEnded) return;
   d_->facts.aborted = true;
   if (d_->channel) d_->channel->close();
   d_->connectionOver = true;
   if (d_->process) d_->process->killAndWait();
-  if (d_->isRemote()) d_->script->send(SIGTERM);  // it is ssh's: the program there runs on
   d_->conclude();
 }
 
@@ -566,9 +599,11 @@ void Session::signalProgram(int signal) {
 void Session::Private::signalProgram(int signal) {
   if (!script) return;
   if (!isRemote()) return script->send(signal);
-  if (channel) return (void)channel->send(Command{nextCommandId++, SignalProgram{signal}});
+  if (channel && channel->isOpen()) {
+    return (void)channel->send(Command{nextCommandId++, SignalProgram{signal}});
+  }
   facts.stopRequested = true;
-  script->send(SIGTERM);
+  script->send(SIGTERM);  // ssh's
 }
 
 void Session::killProgram() {

@@ -77,7 +77,9 @@ Result<QStringList> splitShellWords(const QString& text) {
 }
 
 QString quoteShellWord(const QString& word) {
-  if (!word.isEmpty() && std::all_of(word.begin(), word.end(), &isPlain)) return word;
+  // zsh replaces =word by the path of a program.
+  const bool isSafe = !word.isEmpty() && !word.startsWith(u'=');
+  if (isSafe && std::all_of(word.begin(), word.end(), &isPlain)) return word;
   QString quoted = word;
   return u'\'' + quoted.replace(u'\'', QLatin1String("'\\''")) + u'\'';
 }

@@ -70,6 +70,8 @@ Result<std::unique_ptr<StdioHost>> StdioHost::greet() {
   if (::dup2(null.get(), STDIN_FILENO) < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
     return systemFailure("no connection");
   }
+  // ssh shares one window between stdout and stderr: where the other end stalls, both fill up.
+  doNotBlock(STDERR_FILENO);
   writeLine(out.get(), remote_lines::kGreeting, kVersion);
   if (!hearsGoAhead(in.get())) {
     return Error{ErrorCode::kEnded, "the other machine did not say that the program shall start"};
@@ -100,9 +102,6 @@ void StdioHost::say(std::string_view word, const QString& text) {
 
 void StdioHost::take(std::span<const std::uint8_t> frame, const Message& message) {
   if (!out_.valid()) return;
-  // A stream begins with Hello. Why there was none is printed.
-  greeted_ = greeted_ || std::holds_alternative<Hello>(message);
-  if (!greeted_) return;
   const auto* batch = std::get_if<EventBatch>(&message);
   const bool isBehind = queue_.size() - written_ > kMostBehind;
   if (!isBehind || !batch || batch->of<events::OpSpan>().empty()) return queue(frame);

@@ -63,7 +63,6 @@ class StdioHost final : public QObject, public MessageSink {
   wire::FrameReader reader_;
   wire::FrameBytes queue_;
   std::size_t written_ = 0;
-  bool greeted_ = false;  ///< the process that trains has said hello
 };
 
 }  // namespace highwater::session

@@ -7,7 +7,6 @@ STAND_IN_HOME    the home there
 STAND_IN_BANNER  printed on stdout first, as a login shell may
 STAND_IN_DELAY   seconds that each piece takes, in both directions
 STAND_IN_SPEED   bytes a second, towards this machine
-STAND_IN_BREAK   seconds until the connection breaks, without a word to either end
 STAND_IN_PID     a file for this process's id, for a test that breaks the connection by killing it
 """
 import os
@@ -77,8 +76,6 @@ def main():
         start_new_session=True, bufsize=0,
         preexec_fn=lambda: [signal.signal(each, signal.SIG_DFL) for each in (signal.SIGINT, signal.SIGQUIT)])
     threading.Thread(target=copy, args=(0, there.stdin.fileno(), 0), daemon=True).start()
-    if number("STAND_IN_BREAK"):
-        threading.Thread(target=lambda: (time.sleep(number("STAND_IN_BREAK")), os._exit(255)), daemon=True).start()
     copy(there.stdout.fileno(), 1, number("STAND_IN_SPEED")).join()
     code = there.wait()
     return code if code >= 0 else 255

@@ -54,8 +54,9 @@ class Remote(unittest.TestCase):
         self.data = os.path.join(self.there, "data")
 
     def start(self, *options, steps=60, host="studio:my project", script=TRAIN, **more):
-        with open(os.path.join(self.project, "train.py"), "w", encoding="utf-8") as file:
-            file.write(textwrap.dedent(script.format(steps=steps)))
+        if script:
+            with open(os.path.join(self.project, "train.py"), "w", encoding="utf-8") as file:
+                file.write(textwrap.dedent(script.format(steps=steps)))
         variables = environment(**{
             "COLUMNS": "1000", "HIGHWATER_SSH": f"{PYTHON} -E '{STAND_IN}'", "HIGHWATER_REMOTE_PROGRAM": PROGRAM,
             "XDG_DATA_HOME": self.data, "STAND_IN_HOME": self.there, **more})
@@ -72,8 +73,11 @@ class Remote(unittest.TestCase):
     def run_there(self, *options, **more):
         return self.finish(self.start(*options, **more))
 
+    def all_there(self):
+        return glob.glob(os.path.join(self.data, "**", "*.highwater*"), recursive=True)
+
     def recorded_there(self):
-        found = glob.glob(os.path.join(self.data, "**", "*.highwater"), recursive=True)
+        found = [path for path in self.all_there() if path.endswith(".highwater")]
         self.assertEqual(len(found), 1, found)
         return found[0]
 
@@ -134,7 +138,8 @@ class Remote(unittest.TestCase):
                 ({"host": "studio:no such folder"}, "studio has no such folder", 1),
                 ({"HIGHWATER_REMOTE_PROGRAM": "no-highwater"}, "Highwater was not found on studio", 1),
                 ({"HIGHWATER_REMOTE_PROGRAM": "echo"}, "studio could not be reached, or has no Highwater there", 1),
-                ({"HIGHWATER_SSH": "no-such-ssh"}, "there is no program no-such-ssh", 2),
+                ({"HIGHWATER_SSH": "no-such-ssh"}, "there is no program no-such-ssh; HIGHWATER_SSH", 2),
+                ({"host": "ssh://studio/project"}, "--on", 2),
                 ({"HIGHWATER_SSH": "ssh '"}, "HIGHWATER_SSH is no command", 2),
                 ({"STAND_IN_BANNER": "highwater-stdio 0.0.0\n"}, "studio has Highwater 0.0.0", 1),
                 ({"host": "asks", "HIGHWATER_START_TIMEOUT_MS": "1000"}, "asks did not answer in time", 1),
@@ -148,13 +153,15 @@ class Remote(unittest.TestCase):
 
     def test_a_program_that_does_not_train(self):
         """It leaves no recording on either machine."""
-        for script, exit_code, text in (("print('no training')\n", 0, "did not import torch"),
+        for script, exit_code, text in (("", 2, "on studio: there is no file train.py"),
+                                        ("print('no training')\n", 0, "did not import torch"),
                                         ("import nothing_of_this_name\n", 1, "No module named")):
             code, err = self.run_there(script=script)
             self.assertEqual(code, exit_code, err)
             self.assertIn(text, err)
+            self.assertNotIn("the connection to", err)
             self.assertFalse(os.path.exists(self.recording))
-            self.assertEqual(glob.glob(os.path.join(self.data, "**", "*.highwater*"), recursive=True), [])
+            self.assertEqual(self.all_there(), [])
 
     def test_an_interrupt_reaches_the_program(self):
         process = self.start(steps=100_000)
@@ -166,27 +173,50 @@ class Remote(unittest.TestCase):
         self.assertIn("interrupted", err)
         self.assertEqual(self.report(self.recording)["end"], self.report(self.recorded_there())["end"])
 
+    def start_and_wait(self, size, **more):
+        """Starts a training, and returns once its recording there has so many bytes, with the id of the stand-in."""
+        file = os.path.join(self.here, "pid")
+        process = self.start("--force", STAND_IN_PID=file, **more)
+
+        def has_begun():
+            self.assertIsNone(process.poll())
+            return sum(map(os.path.getsize, self.all_there())) > size
+
+        self.wait_for(has_begun)
+        with open(file, encoding="utf-8") as text:
+            return process, int(text.read())
+
     def test_a_connection_that_breaks(self):
         """The training goes on there and is recorded to its end, wherever the connection breaks."""
-        moments = random.Random(5)
+        moments, finished = random.Random(5), os.path.join(self.project, "finished")
         for attempt in range(int(os.environ.get("HIGHWATER_BREAKS", "3"))):
             with self.subTest(attempt):
-                for path in glob.glob(os.path.join(self.data, "**", "*.highwater*"), recursive=True):
+                for path in self.all_there():
                     os.remove(path)
-                broken = moments.uniform(0.5, 6)
-                code, err = self.run_there("--force", STAND_IN_BREAK=str(broken), steps=400)
-                finished = os.path.join(self.project, "finished")
-                if "the connection to studio ended" not in err:
-                    # It broke before the program was started, or after its end.
-                    self.assertTrue(code == 0 or "could not be reached" in err
-                                    or "ended the connection before" in err, err)
-                    continue
+                process, connection = self.start_and_wait(moments.uniform(0, 400_000), steps=600)
+                os.kill(connection, signal.SIGKILL)
+                code, err = self.finish(process)
                 self.assertNotEqual(code, 0)
+                self.assertIn("the connection to studio ended", err)
                 self.assertIn("scp studio:" + self.recorded_there(), err)
                 self.wait_for(lambda: os.path.exists(finished))
                 self.wait_for(lambda: self.ended_there() == "finished")
-                self.assertEqual(self.report(self.recorded_there())["steps"], 400)
+                self.assertEqual(self.report(self.recorded_there())["steps"], 600)
                 os.remove(finished)
+
+    def test_a_far_end_that_is_killed(self):
+        """The connection is there, and nothing comes: this end says so and ends."""
+        process, _ = self.start_and_wait(100_000, steps=1200, HIGHWATER_HANG_TIMEOUT_MS="500")
+        far = subprocess.run(["pgrep", "-f", f"run --stdio.*{PYTHON}"], text=True, capture_output=True, check=True)
+        own = []
+        for each in far.stdout.split():
+            with open(f"/proc/{each}/environ", "rb") as variables:
+                own += [int(each)] if os.fsencode(self.data) in variables.read() else []
+        os.kill(min(own), signal.SIGKILL)  # not what copies the program's output, which it has started
+        code, err = self.finish(process)
+        self.assertNotEqual(code, 0)
+        self.assertIn("the connection to studio ended", err)
+        self.wait_for(lambda: os.path.exists(os.path.join(self.project, "finished")))
 
     def test_stdio_is_for_programs(self):
         done = subprocess.run([PROGRAM, "run", "--stdio", "--", PYTHON, "-c", "pass"], env=environment(), text=True,

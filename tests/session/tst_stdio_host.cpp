@@ -112,12 +112,13 @@ class TestStdioHost : public QObject {
     QVERIFY(readToEnd().size() < StdioHost::kMostQueued);  // and comes to an end
   }
 
-  /// A stream begins with Hello; a program that never trained has none.
-  void nothingIsSentBeforeHello() {
+  /// The end of a program that never trained is told as well.
+  void anEndWithoutHelloIsTold() {
     host_->sayStarted({});
-    host_->take(wire::encode(RunEnd{}), Message(RunEnd{}));
+    const auto end = wire::encode(RunEnd{});
+    host_->take(end, Message(RunEnd{}));
     host_.reset();
-    QCOMPARE(readToEnd().size(), std::string("recording \n").size());
+    QCOMPARE(readToEnd().size(), std::string("recording \n").size() + end.size());
   }
 
   void commandsKeepTheirIds() {
