@@ -104,7 +104,8 @@ class ScriptCommand final : public QObject {
 
   void sendOn(const StopSignals& stops) {
     connect(&stops, &StopSignals::stopRequested, this, [this](int count, int signal) {
-      if (count < kLettingGo) return run_.signalScript(signal);
+      // A terminal that is closed is no reason to end a training on another machine.
+      if (count < kLettingGo && signal != SIGHUP) return run_.signalScript(signal);
       run_.abandon();  // the connection may be stuck
       QCoreApplication::quit();
     });
@@ -182,10 +183,9 @@ class ScriptCommand final : public QObject {
     if (const QString there = run_.remoteRecording(); !there.isEmpty()) {
       say("There      " + there.toStdString() + '\n');
     }
-    say("More       highwater report " +
-        session::quoteShellWord(QString::fromStdString(run_.recordingPath().string()))
-            .toStdString() +
-        '\n');
+    QString path = QString::fromStdString(run_.recordingPath().string());
+    if (path.startsWith(u'-')) path.prepend(QStringLiteral("./"));
+    say("More       highwater report " + session::quoteShellWord(path).toStdString() + '\n');
     const bool onCpu = store.hello() && store.hello()->device.selected == "cpu";
     if (kHasSimulation && !script_.simulated && onCpu) {
       say("The training ran on the CPU: " + std::string(session::kSimulationHint) + '\n');

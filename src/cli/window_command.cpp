@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
 #include "session/describe_worker.h"
+#include "session/session.h"
 #include "session/start_signals.h"
 #include "store/recording_reader.h"
 #include "window/main_window.h"
@@ -108,7 +109,9 @@ int runScriptInWindow(window::MainWindow& mainWindow, const session::ScriptOptio
     });
   }
   const int code = QApplication::exec();
-  return exit ? exitAs(*exit) : code;
+  if (exit) return exitAs(*exit);
+  const auto& end = mainWindow.currentRun().store().end();
+  return !script.host.isEmpty() && end ? session::exitCodeFor(*end) : code;
 }
 
 }  // namespace
@@ -149,7 +152,8 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
                      if (mainWindow.currentRun().scriptRuns()) {
                        const bool isHere = mainWindow.currentRun().script()->host.isEmpty();
                        if (signal == SIGINT && isHere) return;
-                       mainWindow.currentRun().signalScript(signal);
+                       // As closing the window: the program on another machine goes on.
+                       if (isHere || signal != SIGHUP) mainWindow.currentRun().signalScript(signal);
                        // While the program is started, the window is not shown yet.
                        const bool isInterrupt = signal == SIGINT && count < kLettingGo;
                        if (isInterrupt) return;

@@ -183,12 +183,13 @@ RunEnd runEndFrom(const RunFacts& facts) {
                        : program + " broke the protocol" + how,
         facts);
   } else if (!facts.lostHost.isEmpty()) {
-    end.reason = facts.aborted ? Reason::kAborted : Reason::kExited;
+    end.reason = Reason::kAborted;  // of what is seen here: nobody knows how the program ends
     end.signal = 0;
-    end.message =
-        withPosition("the connection to " + facts.lostHost.toStdString() + " ended", facts) +
-        "; the training may go on there, and is recorded there: scp " +
-        quoteShellWord(facts.recordedThere).toStdString() + " .";
+    end.message = withPosition("the connection to " + facts.lostHost.toStdString() +
+                                   (facts.aborted ? " was ended here" : " ended"),
+                               facts) +
+                  "; the program may go on there, and what it trains is recorded there: scp " +
+                  quoteShellWord(facts.recordedThere + u'*').toStdString() + " .";
   } else if (!facts.disconnectReason.empty()) {
     endAfterDisconnect(facts, facts.disconnectReason, end);
   } else if (facts.goodbye) {

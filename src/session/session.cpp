@@ -210,6 +210,7 @@ void Session::Private::onScriptEnded() {
     facts.notStarted = isUsage ? usageError(why.toStdString()) : failure(why.toStdString());
     facts.exit.reset();
   }
+  if (!facts.lostHost.isEmpty()) facts.exit.reset();
   facts.disconnectReason = script->disconnectReason();
   if (!facts.greeted) {
     facts.whyNothingTrained = QString::fromStdString(script->whyNothingTrained());
@@ -489,8 +490,9 @@ void Session::Private::conclude() {
   facts.lastLines = q->lastLines();
   const bool endedThere =
       facts.exit && facts.exit->signal == 0 && facts.exit->exitCode != kSshFailed;
-  if (!q->remoteRecording().isEmpty() && (facts.greeted || !endedThere)) {
+  if (!facts.toldEnd && !q->remoteRecording().isEmpty() && (facts.greeted || !endedThere)) {
     facts.lostHost = script->host();
+    facts.exit.reset();  // it is ssh's
     facts.recordedThere = q->remoteRecording();
   }
   const RunEnd end = runEndFrom(facts);
