@@ -50,6 +50,14 @@ class TestRunEnd : public QObject {
     facts.notStarted = usageError("a bad timeout");
     row("wrong usage", facts, Reason::kFailed, kExitUsage);
 
+    // How the program on another machine goes on is not known here.
+    facts = running();
+    facts.lostHost = QStringLiteral("studio");
+    facts.goodbye = Goodbye{60, false};
+    row("lost connection", facts, Reason::kAborted, kExitEndedEarly);
+    facts.toldEnd = RunEnd{Reason::kExited, 7, 0, "train.py ended with exit code 7", {}, {}};
+    row("told by another host", facts, Reason::kExited, kExitEndedEarly);
+
     facts = withExit(running(), 0);
     facts.goodbye = Goodbye{60, false};
     row("finished", facts, Reason::kFinished, kExitDone);
