@@ -111,6 +111,16 @@ template <typename Event>
 struct EventTable;
 
 using events::StepRecord;
+
+/// A field of a step that is unknown where its inputs have no length.
+template <auto kField>
+constexpr Column<kField> ofLength(const char* head) {
+  return {head, Type::kInteger, [](const StepRecord& step, const DefinitionTable&) {
+            const auto value = static_cast<std::int64_t>((step.*kField)());
+            return step.sequence_length() == 0 ? Cell() : Cell(value);
+          }};
+}
+
 template <>
 struct EventTable<StepRecord> {
   static constexpr const char* kName = "steps";
@@ -125,8 +135,8 @@ struct EventTable<StepRecord> {
          return step.device_ns() < 0 ? Cell() : Cell(toMs(step.device_ns()));
        }},
       number<&StepRecord::batch_size>("batch_size"),
-      number<&StepRecord::sequence_length>("sequence_length"),
-      number<&StepRecord::tokens>("tokens"),
+      ofLength<&StepRecord::sequence_length>("sequence_length"),
+      ofLength<&StepRecord::tokens>("tokens"),
       {"loss", Type::kReal,
        [](const StepRecord& step, const DefinitionTable&) {
          return step.loss_read() != 0 ? realCell(static_cast<double>(step.loss())) : Cell();

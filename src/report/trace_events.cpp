@@ -100,9 +100,11 @@ void TraceEvents::give(const events::StepRecord& step) {
   const std::string name = "ProfilerStep#" + std::to_string(step.step());
   TraceEvent span = spanOf(step, TraceLane::kSteps, "user_annotation", training_);
   span.name = {0, name};
-  arguments_ = {{"batch_size", std::uint64_t{step.batch_size()}},
-                {"sequence_length", std::uint64_t{step.sequence_length()}},
-                {"tokens", std::uint64_t{step.tokens()}}};
+  arguments_ = {{"batch_size", std::uint64_t{step.batch_size()}}};
+  if (step.sequence_length() > 0) {
+    arguments_.push_back({"sequence_length", std::uint64_t{step.sequence_length()}});
+    arguments_.push_back({"tokens", std::uint64_t{step.tokens()}});
+  }
   if (step.loss_read() != 0) arguments_.push_back({"loss", static_cast<double>(step.loss())});
   arguments_.push_back({"peak_current_bytes", step.peak_current_bytes()});
   arguments_.push_back({"peak_driver_bytes", step.peak_driver_bytes()});

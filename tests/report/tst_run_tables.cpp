@@ -80,8 +80,8 @@ class TestRunTables : public QObject {
       tables.take({}, later);
     });
     QCOMPARE(rows,
-             "1,0.001,0.002,6.5,8,0,8,0.5,0,0,0,mps\r\n2,0.001,0.002,7,8,0,8,0.5,0,0,0,mps\r\n"
-             "3,0.001,0.002,,8,0,8,0.5,0,0,0,mps\r\n");
+             "1,0.001,0.002,6.5,8,,,0.5,0,0,0,mps\r\n2,0.001,0.002,7,8,,,0.5,0,0,0,mps\r\n"
+             "3,0.001,0.002,,8,,,0.5,0,0,0,mps\r\n");
   }
 
   /// Steps whose time on the device never comes do not gather.
