@@ -5,7 +5,9 @@
 #include <QCoreApplication>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "analysis/live_store.h"
 #include "cli/fix_trials.h"
@@ -31,8 +33,6 @@ namespace highwater::cli {
 namespace {
 
 using run::Run;
-
-constexpr int kSignalExit = 128;  // the exit code of a shell whose command was ended by a signal
 
 /// The program that SIGTERM and SIGHUP are passed on to; 0: none.
 volatile std::sig_atomic_t programId = 0;
@@ -102,6 +102,7 @@ class ScriptCommand final : public QObject {
     });
   }
 
+  /// Sends signals to this process on to the program on another machine.
   void sendOn(const StopSignals& stops) {
     connect(&stops, &StopSignals::stopRequested, this, [this](int count, int signal) {
       // A terminal that is closed is no reason to end a training on another machine.
@@ -126,9 +127,8 @@ class ScriptCommand final : public QObject {
     QCoreApplication::exec();
     if (other_) {
       other_->flush();
-      if (!run_.scriptExit()) return session::exitCodeFor(end_);
-      const session::ProcessExit exit = *run_.scriptExit();
-      return exit.signal != 0 ? kSignalExit + exit.signal : exit.exitCode;
+      const auto exit = run_.scriptExit();
+      return exit ? session::shellExitCode(*exit) : session::exitCodeFor(end_);
     }
     if (!run_.scriptExit()) {  // it could not be started, or goes on elsewhere
       run_.store().run() ? conclude() : printError(end_.message);
@@ -209,15 +209,6 @@ class ScriptCommand final : public QObject {
   FixTrials trials_;
 };
 
-/// The program may run on another machine: then a signal to this process is sent on to it.
-int runHere(const ScriptCommandOptions& options) {
-  ScriptCommand command(options, nullptr);
-  if (options.script.host.isEmpty()) return command.run();
-  const StopSignals stops;
-  command.sendOn(stops);
-  return command.run();
-}
-
 }  // namespace
 
 int runScript(const ScriptCommandOptions& options) {
@@ -239,10 +230,17 @@ int runScript(const ScriptCommandOptions& options) {
       return kExitUsage;
     }
   }
-  if (!options.stdio) return runHere(options);
-  auto other = session::StdioHost::greet();
-  if (!other) return failWith(other.error());
-  return ScriptCommand(options, other->get()).run();
+  std::unique_ptr<session::StdioHost> other;
+  if (options.stdio) {
+    auto greeted = session::StdioHost::greet();
+    if (!greeted) return failWith(greeted.error());
+    other = std::move(*greeted);
+  }
+  ScriptCommand command(options, other.get());
+  if (isHere) return command.run();
+  const StopSignals stops;
+  command.sendOn(stops);
+  return command.run();
 }
 
 }  // namespace highwater::cli

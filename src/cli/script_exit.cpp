@@ -13,7 +13,7 @@ int exitAs(const session::ProcessExit& exit) {
   ::setrlimit(RLIMIT_CORE, &none);
   std::signal(exit.signal, SIG_DFL);
   std::raise(exit.signal);
-  return 128 + exit.signal;
+  return session::shellExitCode(exit);
 }
 
 }  // namespace highwater::cli

@@ -8,4 +8,9 @@ struct ProcessExit {
   int signal = 0;
 };
 
+/// The exit code by which a shell tells it: 128 and the signal's number for a signal.
+[[nodiscard]] constexpr int shellExitCode(const ProcessExit& exit) {
+  return exit.signal != 0 ? 128 + exit.signal : exit.exitCode;
+}
+
 }  // namespace highwater::session
