@@ -270,7 +270,8 @@ void ScriptProcess::giveUp() const {
   if (remote_) remote_->timeOut();
 }
 
-void ScriptProcess::signalGroup(int signal, pid_t trainer) const {
+void ScriptProcess::signalAll(int signal, pid_t trainer) const {
+  if (!endpoint_) return;
   const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
   const auto found = processesWithEnvironment(entry.toStdString());
   std::set<pid_t> ids(found.begin(), found.end());
@@ -278,12 +279,6 @@ void ScriptProcess::signalGroup(int signal, pid_t trainer) const {
   for (const pid_t id : ids) {
     if (id > 0) ::kill(id, signal);
   }
-}
-
-void ScriptProcess::signalAll(int signal) const {
-  if (!endpoint_) return;
-  const QString entry = QStringLiteral("HIGHWATER_SCRIPT_SOCKET=") + endpoint_->socketPath();
-  for (const pid_t id : processesWithEnvironment(entry.toStdString())) ::kill(id, signal);
 }
 
 Result<void> checkScript(const ScriptOptions& options) {

@@ -88,12 +88,10 @@ class ScriptProcess final : public QObject {
   [[nodiscard]] qint64 processId() const { return process_->processId(); }
   /// Sends the program a signal, while it runs.
   void send(int signal) const;
-  /// Sends a signal to the program and to what it has started, as a terminal does: a shell script,
-  /// for one, does not pass it on. Those that train and have connected are not found.
-  void signalAll(int signal) const;
-  /// The same to each of them once, with `trainer`, the one that trains and has connected (0:
-  /// none).
-  void signalGroup(int signal, pid_t trainer) const;
+  /// Sends a signal to the program and to what it has started, to each once, as a terminal does: a
+  /// launcher relies on that, and a shell script does not pass it on. `trainer` is the process that
+  /// trains and has connected, which is not found otherwise; 0: none.
+  void signalAll(int signal, pid_t trainer) const;
   /// True once the program has ended.
   [[nodiscard]] bool hasEnded() const { return ended_; }
   /// Its exit code; meaningless where it was ended by signal().

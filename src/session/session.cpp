@@ -83,6 +83,7 @@ class Session::Private final : public QObject {
   void send(const CommandAction& action, bool isRequested, std::uint32_t id = 0);
   void refuse(const CommandAction& action, const std::string& reason, std::uint32_t id);
   void signalProgram(int signal);
+  void signalAll(int signal);
   void onToldEnd(const RunEnd& end);
   [[nodiscard]] bool programGoesOnThere() const;
   [[nodiscard]] bool isRemote() const { return script && script->isRemote(); }
@@ -203,7 +204,7 @@ void Session::Private::onScriptEnded() {
                           end.reason == RunEnd::Reason::kExited ||
                           end.reason == RunEnd::Reason::kCrashed;
     const int code = saysExit ? end.exitCode : exitCodeFor(end);
-    facts.exit = {end.signal != 0 ? 128 + end.signal : code, 0};
+    facts.exit = {shellExitCode({code, end.signal}), 0};
   }
   if (const QString why = script->whyNotStartedThere(); !why.isEmpty()) {
     const bool isUsage = facts.exit->exitCode == kExitUsage;
@@ -236,7 +237,6 @@ void Session::Private::connectTo(UniqueFd socket, std::string token) {
     emit q->received();
   });
   connect(channel.get(), &FrameChannel::ended, this, [this] {
-    // The program there may go on for days.
     if (isRemote() && !facts.toldEnd) {
       // How ssh ended tells whether the program did.
       connectionOver = true;
@@ -360,7 +360,7 @@ void Session::Private::requestStop(std::uint32_t id) {
   } else if (isRemote()) {
     script->send(SIGTERM);
   } else if (script) {
-    script->signalAll(SIGINT);
+    signalAll(SIGINT);
   } else {
     forceEnd();
   }
@@ -539,10 +539,7 @@ void Session::relay(const Command& command) {
   }
   if (sent->signal == SIGKILL) return killProgram();
   if (sent->signal != SIGINT && sent->signal != SIGQUIT) return signalProgram(sent->signal);
-  // As a terminal does: a launcher relies on that.
-  const bool isConnected = d_->hello && !d_->disconnectTimer.isActive();
-  const pid_t trainer = isConnected ? static_cast<pid_t>(d_->hello->processId) : 0;
-  d_->script->signalGroup(sent->signal, trainer);
+  d_->signalAll(sent->signal);
 }
 void Session::stop() {
   // The second time a script need not come to the end of a step, which may never be.
@@ -611,11 +608,14 @@ void Session::Private::signalProgram(int signal) {
 void Session::killProgram() {
   if (!d_->script || d_->script->hasEnded()) return;
   if (d_->isRemote()) return signalProgram(SIGKILL);
+  d_->signalAll(SIGKILL);
+}
+
+/// The user's program on this machine, with all that it has started.
+void Session::Private::signalAll(int signal) {
   // While its connection is open, its number is still its own.
-  if (d_->hello && !d_->disconnectTimer.isActive())
-    ::kill(static_cast<pid_t>(d_->hello->processId), SIGKILL);
-  d_->script->signalAll(SIGKILL);
-  d_->script->send(SIGKILL);
+  const bool isConnected = hello && !disconnectTimer.isActive();
+  script->signalAll(signal, isConnected ? static_cast<pid_t>(hello->processId) : 0);
 }
 
 const std::optional<ProcessExit>& Session::programExit() const {
