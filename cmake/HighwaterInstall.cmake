@@ -10,7 +10,7 @@ if(HIGHWATER_WORKER)
   install(TARGETS highwater_script LIBRARY DESTINATION lib/script)
   install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/script/" DESTINATION lib/script
     PATTERN "libhighwater_script.so" EXCLUDE)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater" DESTINATION share/highwater/python
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater_mps" DESTINATION share/highwater/python
     FILES_MATCHING PATTERN "*.py")
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/resources/datasets" DESTINATION share/highwater
     FILES_MATCHING PATTERN "*.csv" PATTERN "README.md")
@@ -64,7 +64,7 @@ if(HIGHWATER_GUI AND HIGHWATER_WORKER AND NOT CMAKE_CROSSCOMPILING)
   install(FILES "${icon}" LICENSE DESTINATION "${app}/Resources" COMPONENT bundle EXCLUDE_FROM_ALL)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/resources/datasets" DESTINATION "${app}/Resources"
     COMPONENT bundle EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.csv" PATTERN "README.md")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater" DESTINATION "${app}/Resources/python"
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater_mps" DESTINATION "${app}/Resources/python"
     COMPONENT bundle EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py")
   install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/script/" DESTINATION "${app}/Resources/script"
     COMPONENT bundle EXCLUDE_FROM_ALL)

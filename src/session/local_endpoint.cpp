@@ -41,7 +41,7 @@ constexpr char kSocketFile[] = "socket", kTokenFile[] = "token", kOwnerFile[] = 
                kUnlockedOwner[] = "owner.new";
 
 /// What lies in the folder of an endpoint, and its type (S_IFMT). Nothing else is ever removed from
-/// there. Links: the signs that the processes of a program leave (src/python/highwater).
+/// there. Links: the signs that the processes of a program leave (src/python/highwater_mps).
 struct FolderEntry {
   const char* name;
   mode_t type;

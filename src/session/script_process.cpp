@@ -124,7 +124,8 @@ pid_t processLeftBehind(const LocalEndpoint& endpoint) {
 }
 
 constexpr std::string_view kTellSteps =
-    "; to record a loop that does not train, import highwater and call highwater.step() at the end "
+    "; to record a loop that does not train, import highwater_mps as highwater and call "
+    "highwater.step() at the end "
     "of each iteration";
 
 /// How far the program's Python processes came, by the signs that they have left.
@@ -149,7 +150,8 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
   }
   if (saw("missed")) {
     return "PyTorch was imported past Highwater, by an import hook of the program or after it "
-           "changed sys.meta_path; import highwater and call highwater.start() before the training";
+           "changed sys.meta_path; import highwater_mps as highwater and call highwater.start() "
+           "before the training";
   }
   if (saw("no-torch")) {
     const std::string python = endpoint.textOfSign(QStringLiteral("no-torch")).toStdString();

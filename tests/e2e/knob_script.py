@@ -1,7 +1,7 @@
 """A training that offers knobs and prints the values that it uses. tst_script_window turns them."""
 import torch
 
-import highwater
+import highwater_mps as highwater
 
 model = torch.nn.Linear(16, 4).to("mps")
 optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)

@@ -2,7 +2,7 @@
 each, two evaluations of three batches that read their results, and a checkpoint after each."""
 import io
 
-import highwater
+import highwater_mps as highwater
 import torch
 from torch import nn
 

@@ -39,7 +39,7 @@ assert sizes == dict(icp4=16, icp5=32, ic11=32, ic12=64, ic07=128, ic13=256, ic0
 P
 
 for file in MacOS/highwater-worker Resources/datasets/issue-texts.train.csv \
-  Resources/python/highwater/attach/sitecustomize.py Resources/script/built_for.txt; do
+  Resources/python/highwater_mps/attach/sitecustomize.py Resources/script/built_for.txt; do
   [ -e "$contents/$file" ] || broken "$file is not in the bundle"
 done
 attempt "$contents/MacOS/highwater" record --device cpu --steps 2 --batch 4 --seq 16 -o run.highwater

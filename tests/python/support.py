@@ -15,7 +15,7 @@ SCRIPTS = os.path.join(HERE, "scripts")
 RECORDING = os.path.join(HERE, "recording")
 sys.path.insert(0, SOURCES)
 
-from highwater._attach import environment  # noqa: E402
+from highwater_mps._attach import environment  # noqa: E402
 
 PYTHON = os.environ.get("HIGHWATER_TEST_PYTHON", sys.executable)
 

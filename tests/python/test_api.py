@@ -4,7 +4,7 @@ import unittest
 from support import code, forked, run, run_both
 
 LOOP = """
-import highwater, torch
+import highwater_mps as highwater, torch
 model = torch.nn.Linear(2, 1, bias=False)
 torch.nn.init.zeros_(model.weight)
 optimizer = torch.optim.SGD(model.parameters(), 1.0)
@@ -19,7 +19,7 @@ class Without(unittest.TestCase):
     def test_nothing_happens(self):
         import sys
 
-        import highwater
+        import highwater_mps as highwater
         self.assertNotIn("torch", sys.modules)
         self.assertEqual(highwater.knob("batch_size", 32, min=1, max=8), 32)
         with highwater.phase("augment"):
@@ -63,7 +63,7 @@ for _ in range(4):
 
     def test_a_knob_from_before_the_training_is_declared(self):
         done = run(code("""
-import highwater
+import highwater_mps as highwater
 size = highwater.knob("size", 4, min=1, max=8)
 """ + LOOP + "train(); print(highwater.knob('size', 4, min=1, max=8))"), True, {1: [("set_knob", ["size", 6])]}, forked)
         self.assertEqual(done.out, "6\n", done.err)
@@ -198,7 +198,7 @@ for batch in DataLoader(Encoded()):
 
 class Inference(unittest.TestCase):
     LOOP = """
-import highwater, torch
+import highwater_mps as highwater, torch
 highwater.start()
 model = torch.nn.Linear(2, 1).eval()
 def infer(batch=32):

@@ -11,14 +11,14 @@ import threading
 import unittest
 
 import support
-from highwater import _library
+from highwater_mps import _library
 
 SOURCES = os.environ.get("HIGHWATER_SCRIPT_SOURCES", "")
 TOKEN = "a-token-of-the-test"
 
 # What the hooks do from the first sign of a training on, until no window accepts them.
 SCRIPT = support.TRAIN + """
-from highwater import _attach
+from highwater_mps import _attach
 probe, problem = _attach.make_probe()
 assert probe, problem
 probe.begin_phase(b"forward")

@@ -9,8 +9,8 @@ from unittest import mock
 import torch
 
 from support import SOURCES  # noqa: F401  makes highwater importable
-from highwater import _probe
-from highwater._code import kept_output, sampler_code
+from highwater_mps import _probe
+from highwater_mps._code import kept_output, sampler_code
 
 HERE = os.path.basename(__file__)
 
@@ -141,7 +141,7 @@ class Code(unittest.TestCase):
             sys.modules["keeps"] = names["Keeps"]
             names["Keeps"].__module__ = "keeps"
             self.assertEqual(keepers(names["Keeps"]), ("keeps.py:6", "Keeps"))
-            with mock.patch("highwater._code.library_folders", lambda: [os.path.join(folder, "")]):
+            with mock.patch("highwater_mps._code.library_folders", lambda: [os.path.join(folder, "")]):
                 self.assertIsNone(keepers(names["Keeps"]))
             os.utime(path)  # as after an edit
             self.assertIsNone(keepers(names["Keeps"]))
@@ -160,7 +160,7 @@ class Code(unittest.TestCase):
     def test_folders_of_libraries_are_looked_for_once(self):
         # The line of a call is asked for in each of the first steps, by code that is to disturb none of them.
         _probe.library_folders()
-        with mock.patch("highwater._probe._look_for_library_folders", return_value=("/lib/",)) as look:
+        with mock.patch("highwater_mps._probe._look_for_library_folders", return_value=("/lib/",)) as look:
             for _ in range(3):
                 self.assertEqual(_probe.line_of_user().split(":")[0], HERE)
             look.assert_not_called()

@@ -1,4 +1,4 @@
-"""`python -m highwater._doctor`, and the package as pip installs it, in interpreters made for the test."""
+"""`python -m highwater_mps._doctor`, and the package as pip installs it, in interpreters made for the test."""
 import _ctypes
 import json
 import os
@@ -59,7 +59,7 @@ class backends:
             HIGHWATER_NATIVE=self.native, XDG_CACHE_HOME=os.path.join(self.folder, "cache"), HOME=self.folder,
             CXX=self.make_compiler(), **variables)
         environment["PYTHONPATH"] = os.pathsep.join([self.packages, SOURCES])
-        done = subprocess.run([PYTHON, "-S", "-m", "highwater._doctor"], env=environment, capture_output=True,
+        done = subprocess.run([PYTHON, "-S", "-m", "highwater_mps._doctor"], env=environment, capture_output=True,
                               text=True, check=False, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout), done.stderr
@@ -144,7 +144,7 @@ class Installed(unittest.TestCase):
                               text=True, check=False, timeout=300)
 
     def test_import(self):
-        done = self.run_python("-c", "import highwater; print(highwater.__file__, highwater.knob('a', 3))",
+        done = self.run_python("-c", "import highwater_mps as highwater; print(highwater.__file__, highwater.knob('a', 3))",
                                PYTHONPATH="")
         self.assertEqual(done.returncode, 0, done.stderr)
         path, value = done.stdout.split()
@@ -153,7 +153,7 @@ class Installed(unittest.TestCase):
 
     def test_runs_a_script(self):
         log = os.path.join(self.folder, "log")
-        done = self.run_python("-W", "ignore", "-m", "highwater", "plain_loop.py", PYTHONPATH=RECORDING,
+        done = self.run_python("-W", "ignore", "-m", "highwater_mps", "plain_loop.py", PYTHONPATH=RECORDING,
                                HIGHWATER_SCRIPT_SOCKET=os.path.join(self.folder, "socket"),
                                HIGHWATER_SCRIPT_TOKEN="token",
                                HIGHWATER_TEST_LOG=log)
@@ -165,7 +165,7 @@ class Installed(unittest.TestCase):
         self.assertEqual(done.stdout, plain.stdout)
 
     def test_doctor(self):
-        done = self.run_python("-m", "highwater._doctor", PYTHONPATH="")
+        done = self.run_python("-m", "highwater_mps._doctor", PYTHONPATH="")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("HIGHWATER_NATIVE", json.loads(done.stdout)["problem"])
 

@@ -12,7 +12,7 @@ import unittest
 from unittest import mock
 
 import support  # noqa: F401  makes highwater importable
-from highwater import _library
+from highwater_mps import _library
 
 COMPILER = """#!/bin/sh
 echo "$@" >> "{folder}/calls"

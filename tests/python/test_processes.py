@@ -137,7 +137,7 @@ class CommandLine(unittest.TestCase):
         variables = {"PYTHONPATH": support.SOURCES}
         if watched:
             variables["HIGHWATER_SCRIPT_SOCKET"] = "/nowhere/socket"
-        done = run([PYTHON, *flags, "-m", "highwater", *arguments], False, variables=variables)
+        done = run([PYTHON, *flags, "-m", "highwater_mps", *arguments], False, variables=variables)
         self.assertEqual((done.code, done.out), (2, ""))
         return done.err
 

@@ -204,7 +204,7 @@ class Launchers(Recording):
         self.assertEqual(done.facts["workload"], "-m pkg")
 
     def test_python_m_highwater(self):
-        self.check([PYTHON, "-m", "highwater", "plain_loop.py"], PYTHONPATH=support.SOURCES)
+        self.check([PYTHON, "-m", "highwater_mps", "plain_loop.py"], PYTHONPATH=support.SOURCES)
 
     def test_torchrun(self):
         """One of the two processes is watched; the other says so."""
@@ -481,7 +481,7 @@ while True: train(1)
 class Notebook(Recording):
     def test_training_in_cells(self):
         """The kernel is watched from start() on; it survives an error and an interrupt, and ends with the notebook."""
-        done = self.record([PYTHON, "-c", RUN_NOTEBOOK, "import highwater; highwater.start()", TRAIN, "1 / 0", "train(2)",
+        done = self.record([PYTHON, "-c", RUN_NOTEBOOK, "import highwater_mps as highwater; highwater.start()", TRAIN, "1 / 0", "train(2)",
                             INTERRUPT, "train(1); print('done')"], IPYTHONDIR=self.folder)
         self.assertEqual(done.code, 0, done.err)
         self.assertEqual(done.out.split(), ["ZeroDivisionError", "KeyboardInterrupt", "done"])
@@ -494,7 +494,7 @@ class Notebook(Recording):
         self.assertEqual((done.code, done.out, done.steps), (0, "done\n", 3), done.err)
 
     def test_start_outside(self):
-        cell = "import highwater\ntry: highwater.start()\nexcept RuntimeError as error: print(error)"
+        cell = "import highwater_mps as highwater\ntry: highwater.start()\nexcept RuntimeError as error: print(error)"
         done = subprocess.run([PYTHON, "-c", RUN_NOTEBOOK, cell], capture_output=True, text=True, timeout=LIMIT,
                               env={**environment(IPYTHONDIR=self.folder), "PYTHONPATH": support.SOURCES}, check=False)
         self.assertIn("highwater run --record FILE -- jupyter notebook", done.stdout, done.stderr)

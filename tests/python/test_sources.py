@@ -2,7 +2,7 @@
 import unittest
 
 from support import SOURCES  # noqa: F401  makes highwater importable
-from highwater._sources import Sources
+from highwater_mps._sources import Sources
 
 
 class Loader:

@@ -2,7 +2,7 @@
 import unittest
 
 from support import SOURCES  # noqa: F401  makes highwater importable
-from highwater._steps import MOST_MICRO_STEPS, StepListener, StepRule
+from highwater_mps._steps import MOST_MICRO_STEPS, StepListener, StepRule
 
 
 class Log(StepListener):

@@ -39,7 +39,7 @@ for rows in loader: step(rows)
 """
 KNOB = MODEL + """
 sys.path.insert(0, {sources!r})
-import highwater
+import highwater_mps as highwater
 {before}
 while True:
     {size}
@@ -122,7 +122,7 @@ class Sweeps(unittest.TestCase):
     def test_a_length(self):
         source = MODEL.replace("nn.Sequential(", "nn.Sequential(nn.Embedding(9, 256), ") + textwrap.dedent(f"""
             sys.path.insert(0, {support.SOURCES!r})
-            import highwater
+            import highwater_mps as highwater
             while True:
                 rows, length = highwater.knob("batch_size", 8, min=1, max=64), highwater.knob("length", 16, min=1)
                 step(torch.zeros(rows, length, dtype=torch.long))

@@ -79,7 +79,7 @@ class Tries(unittest.TestCase):
 
     def test_copies_and_conditions_of_a_line(self):
         """And a note of the script that says what Highwater's own notes say, which ends no try."""
-        line = ("import highwater; values.append((tuple(rows[0, :4].tolist()), bool(loss > 1e9), "
+        line = ("import highwater_mps as highwater; values.append((tuple(rows[0, :4].tolist()), bool(loss > 1e9), "
                 "loss.detach().cpu().sum().item())); "
                 "highwater.mark('Highwater tries no more') if step % 50 == 0 else None")
         done = self.run_script(line, "--try", "train.py:13")
@@ -130,7 +130,7 @@ class Tries(unittest.TestCase):
 
     def test_a_knob(self):
         """Work that one value leaves out. The knob has its own value afterwards."""
-        line = ("import highwater; every = highwater.knob('every', 1, min=1, max=100); "
+        line = ("import highwater_mps as highwater; every = highwater.knob('every', 1, min=1, max=100); "
                 "model(rows.repeat(8, 1)).sum().item() if step % every == 0 else None; values.append(every)")
         done = self.run_script(line, "--try", "every=100", "--try", "every=1", "--try", "none=2", "--try", "batch_size=64",
                                steps=1200)
@@ -164,7 +164,7 @@ class Tries(unittest.TestCase):
 
     def test_a_host_that_is_killed_meanwhile(self):
         """The script trains on, and its knob has its own value."""
-        line = ("import highwater; every = highwater.knob('every', 1, min=1, max=100); "
+        line = ("import highwater_mps as highwater; every = highwater.knob('every', 1, min=1, max=100); "
                 "print(every, flush=True) if step > 60 else None; values.append(every + 0.5)")
         script = os.path.join(self.folder.name, "train.py")
         with open(script, "w", encoding="utf-8") as file:
@@ -194,7 +194,7 @@ class Tries(unittest.TestCase):
     def test_a_default_that_varies(self):
         """A knob that nobody has turned has the script's own value afterwards, whatever that is then; of one that is read
         only once nothing is measured."""
-        line = ("import highwater; every = highwater.knob('every', 1 if step < 50 else 3, min=1, max=100); "
+        line = ("import highwater_mps as highwater; every = highwater.knob('every', 1 if step < 50 else 3, min=1, max=100); "
                 "step == 0 and highwater.knob('width', 1); values.append(every + step / 10000)")
         done = self.run_script(line, "--try", "every=9", "--try", "width=2", steps=3000)
         self.assertEqual(done.returncode, 0, done.stderr)

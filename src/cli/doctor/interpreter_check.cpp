@@ -44,7 +44,7 @@ Result<QJsonObject> askInterpreter(const QString& interpreter) {
   process.setProcessEnvironment(environmentOfCheck());
   process.setProcessChannelMode(QProcess::ForwardedErrorChannel);  // the progress of a build
   process.setStandardInputFile(QProcess::nullDevice());
-  process.start(interpreter, {QStringLiteral("-m"), QStringLiteral("highwater._doctor")});
+  process.start(interpreter, {QStringLiteral("-m"), QStringLiteral("highwater_mps._doctor")});
   if (!process.waitForStarted(-1)) {
     return failure(name + " cannot be started: " + process.errorString().toStdString());
   }

@@ -19,7 +19,7 @@ if sys.version_info < (3, 9):
     answer["problem"] = "PyTorch 2.6 and later need Python 3.9"
 else:
     sys.path.insert(0, sys.argv[1])
-    from highwater import _library
+    from highwater_mps import _library
     del sys.path[0]
     answer["torch"], answer["problem"], answer["ready"] = _library.readiness(sys.argv[2])
 print(json.dumps(answer))

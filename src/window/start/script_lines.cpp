@@ -43,7 +43,7 @@ ScriptLines::ScriptLines(QWidget* parent) : QWidget(parent) {
 
 QString ScriptLines::lines() {
   return QStringLiteral(
-      "import highwater\n"
+      "import highwater_mps as highwater\n"
       "batch = highwater.knob(\"batch_size\", 32, min=1, max=512)\n"
       "with highwater.phase(\"augment\"):\n"
       "    ...\n"

@@ -1,5 +1,5 @@
 """A vision transformer, AdamW, whose batch size is a knob of its own: data is made on the device."""
-import highwater
+import highwater_mps as highwater
 import torch
 from common import arguments, device
 from transformers import ViTConfig, ViTForImageClassification

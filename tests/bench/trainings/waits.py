@@ -7,7 +7,7 @@ import argparse
 import statistics
 import time
 
-import highwater
+import highwater_mps as highwater
 import torch
 from common import device
 from torch import nn

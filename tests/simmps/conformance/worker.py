@@ -20,7 +20,7 @@ def load(library):
     """Loads the device, before the testing modules ask PyTorch for MPS."""
     import torch
     sys.path.append(os.path.join(os.path.dirname(__file__), "../../../src/python"))
-    from highwater import _simulated
+    from highwater_mps import _simulated
     torch.ops.load_library(library)
     _simulated.complete(torch)
     if not torch.backends.mps.is_available():

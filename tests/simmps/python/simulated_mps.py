@@ -5,7 +5,7 @@ import sys
 import torch
 
 sys.path.append(os.path.join(os.path.dirname(__file__), "../../../src/python"))
-from highwater import _simulated  # noqa: E402
+from highwater_mps import _simulated  # noqa: E402
 
 torch.ops.load_library(os.environ["HIGHWATER_SIMMPS"])
 _simulated.complete(torch)

@@ -1,7 +1,7 @@
 """What all copies of this package in a process share. Kept apart so that reading it imports nothing.
 
-Highwater attaches by a copy under a name of its own (see attach/sitecustomize.py); `import highwater` in the script
-may load another one.
+Highwater attaches by a copy under a name of its own (see attach/sitecustomize.py); `import highwater_mps` in the
+script may load another one.
 """
 import os
 import sys
@@ -9,7 +9,7 @@ import sys
 sys.modules[__name__] = sys.modules.setdefault("highwater-shared", sys.modules[__name__])
 
 # The names under which this package is imported.
-OURS = "highwater", "highwater-attached"
+OURS = "highwater_mps", "highwater", "highwater-attached"
 
 # The training that is watched in this process, or None.
 training = None

@@ -1,11 +1,11 @@
-"""`python -m highwater train.py args`: runs a script as `python train.py args` would, watched by a window."""
+"""`python -m highwater_mps train.py args`: runs a script as `python train.py args` would, watched by a window."""
 import os
 import subprocess
 import sys
 
 from ._attach import SOCKET, TOKEN, environment
 
-_USAGE = "usage: python -m highwater [-m MODULE | SCRIPT] [ARGUMENT...]"
+_USAGE = "usage: python -m highwater_mps [-m MODULE | SCRIPT] [ARGUMENT...]"
 
 
 def problem_with(arguments) -> str:
@@ -34,12 +34,12 @@ def _flags_that_ignore() -> list[str]:
 
 
 def _interpreter_flags() -> list[str]:
-    """What stood before `-m highwater` on the command line."""
+    """What stood before `-m highwater_mps` on the command line."""
     given = sys.orig_argv[1:]
     for i, (flag, module) in enumerate(zip(given, given[1:])):
-        if (flag, module) == ("-m", "highwater"):
+        if (flag, module) == ("-m", "highwater_mps"):
             return given[:i]
-    return subprocess._args_from_interpreter_flags()  # of the form -mhighwater, or behind other letters
+    return subprocess._args_from_interpreter_flags()  # of the form -mhighwater_mps, or behind other letters
 
 
 def main() -> int:

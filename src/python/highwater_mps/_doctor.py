@@ -1,4 +1,4 @@
-"""`python -m highwater._doctor`, which `highwater doctor --python` runs: what works with this interpreter.
+"""`python -m highwater_mps._doctor`, which `highwater doctor --python` runs: what works with this interpreter.
 
 Builds the library for this interpreter's PyTorch if there is none. Prints one JSON object to stdout, in which
 "problem" is "" where a script could be watched; progress of a build goes to stderr. Also runs in interpreters that
@@ -18,7 +18,7 @@ def examine():
     if sys.version_info < OLDEST_PYTHON:
         found["problem"] = "Python %s is too old; Highwater needs %d.%d or later" % ((found["python"],) + OLDEST_PYTHON)
         return found
-    from highwater import _library
+    from highwater_mps import _library
     torch, problem = _library.find_torch()
     found["problem"] = problem
     if torch is None:

@@ -12,8 +12,10 @@ from _thread import get_ident
 
 _FOLDER = os.path.dirname(os.path.abspath(__file__))
 _PACKAGE = os.path.dirname(_FOLDER)
-# No import statement can have this name, so a package `highwater` of the user's own is no obstacle.
+# No import statement can have this name, so packages of the user's own are no obstacle.
 _ATTACHED = "highwater-attached"
+# The package's own name, and a short one, which is also that of somebody else's package on PyPI.
+_NAMES = "highwater_mps", "highwater"
 # The script may remove its variables.
 _ENVIRONMENT = {name: value for name, value in os.environ.items()
                 if name.startswith("HIGHWATER_") or name in ("HOME", "XDG_CACHE_HOME")}
@@ -30,11 +32,16 @@ def _note(sign, text="-"):
         pass
 
 
+def _spec_of_package(name):
+    """Of the package that this file belongs to, by the name `name`."""
+    return spec_from_file_location(name, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE])
+
+
 class _Finder:
     """Finds torch as the finders behind it do, and is told when its import has finished.
 
-    Also finds the package `highwater` that this file belongs to, where the script has no other of that name. It stays
-    where it is: another thread may be walking through `sys.meta_path`.
+    Also finds the package that this file belongs to, where the script has no other of its names. It stays where it
+    is: another thread may be walking through `sys.meta_path`.
     """
 
     def __init__(self):
@@ -42,7 +49,7 @@ class _Finder:
         self._torch_was_imported = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "highwater" and (name != "torch" or self._torch_was_imported):
+        if name not in _NAMES and (name != "torch" or self._torch_was_imported):
             return None
         question = name, get_ident()
         if question in self._asking:  # by a finder that asks all others
@@ -52,8 +59,8 @@ class _Finder:
             spec = self._find_behind(name, path, target)
         finally:
             self._asking.discard(question)
-        if name == "highwater":
-            return spec or PathFinder.find_spec(name, [os.path.dirname(_PACKAGE)])
+        if name in _NAMES:
+            return spec or _spec_of_package(name)
         if spec is None:
             _note("no-torch", sys.executable)
         elif hasattr(spec.loader, "exec_module"):
@@ -92,8 +99,7 @@ class _Finder:
     def package(module):
         """The module of that name in the package that this file belongs to."""
         if _ATTACHED not in sys.modules:
-            _frozen_importlib._load(spec_from_file_location(
-                _ATTACHED, os.path.join(_PACKAGE, "__init__.py"), submodule_search_locations=[_PACKAGE]))
+            _frozen_importlib._load(_spec_of_package(_ATTACHED))
         name = _ATTACHED + "." + module
         __import__(name)
         return sys.modules[name]
