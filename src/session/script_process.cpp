@@ -32,7 +32,7 @@ constexpr int kLastLinesMs = 300;
 
 /// The folder that makes a Python process attach, in PYTHONPATH.
 QString attachFolder() {
-  return pythonPackageFolder() + QStringLiteral("/highwater/attach");
+  return pythonPackageFolder() + QStringLiteral("/highwater_mps/attach");
 }
 
 /// PYTHONPATH with `folder` in front.
