@@ -7,6 +7,7 @@
 
 #include "core/exit_codes.h"
 #include "session/option_names.h"
+#include "session/worker_choice.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 
@@ -175,7 +176,9 @@ Result<void> BenchmarkRun::start() {
                      ? session::findWorker()
                      : Result<QString>(options_.launch.workerProgram);
   if (!program) return program.error();
-  process_.setProcessEnvironment(session::environmentWith(options_.launch.environment));
+  QProcessEnvironment environment = session::environmentWith(options_.launch.environment);
+  session::addTorchLibraries(environment);
+  process_.setProcessEnvironment(environment);
   process_.setStandardInputFile(QProcess::nullDevice());
   process_.start(*program, benchmarkArguments(options_));
   return {};

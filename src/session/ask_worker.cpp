@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "session/line_log.h"
+#include "session/worker_choice.h"
 
 namespace highwater::session {
 namespace {
@@ -20,6 +21,7 @@ QProcessEnvironment changedEnvironment(const QStringList& changes) {
       environment.remove(name);
     }
   }
+  addTorchLibraries(environment);
   return environment;
 }
 

@@ -159,8 +159,8 @@ class Session final : public QObject {
   std::unique_ptr<Private> d_;
 };
 
-/// Finds the worker program and returns its path: $HIGHWATER_WORKER if that is set, otherwise
-/// highwater-worker beside this program. Fails with kNotFound if there is no such file.
+/// Finds the worker program and returns its path, as chooseWorker() does (session/worker_choice.h)
+/// for this program's folder and environment. Fails as that does.
 [[nodiscard]] Result<QString> findWorker();
 
 /// Makes the command-line arguments that start a worker with these options. The arguments for the

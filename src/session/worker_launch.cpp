@@ -1,8 +1,5 @@
 #include "session/worker_launch.h"
 
-#include <QCoreApplication>
-#include <QFileInfo>
-
 #include "session/checkpoint_files.h"
 
 namespace highwater::session {
@@ -32,21 +29,6 @@ Result<SupervisionLimits> readSupervisionLimits() {
   auto start = readLimit("HIGHWATER_START_TIMEOUT_MS", limits.start);
   if (!start) return start.error();
   return SupervisionLimits{*silence, *start};
-}
-
-Result<QString> findWorker() {
-  const QString named = qEnvironmentVariable("HIGHWATER_WORKER");
-  if (!named.isEmpty()) {
-    if (QFileInfo::exists(named)) return named;
-    return Error{ErrorCode::kNotFound,
-                 "HIGHWATER_WORKER names " + named.toStdString() + ", which does not exist"};
-  }
-  const QString beside =
-      QCoreApplication::applicationDirPath() + QStringLiteral("/highwater-worker");
-  if (QFileInfo::exists(beside)) return beside;
-  return Error{ErrorCode::kNotFound, "there is no highwater-worker beside this program (" +
-                                         beside.toStdString() +
-                                         "); build it, or name it in HIGHWATER_WORKER"};
 }
 
 QStringList workerArguments(const LaunchOptions& options) {

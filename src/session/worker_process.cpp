@@ -20,6 +20,7 @@
 
 #include "session/frame_channel.h"
 #include "session/process_search.h"
+#include "session/worker_choice.h"
 
 namespace highwater::session {
 namespace {
@@ -110,7 +111,9 @@ Result<UniqueFd> WorkerProcess::start(const QString& program, const QStringList&
       [passed = std::move(passed), mainThread] { prepareChild(passed, mainThread); });
   const QString launchEntry =
       QStringLiteral("HIGHWATER_LAUNCH_ID=") + QUuid::createUuid().toString(QUuid::WithoutBraces);
-  process_.setProcessEnvironment(environmentWith(environment + QStringList{launchEntry}));
+  QProcessEnvironment all = environmentWith(environment + QStringList{launchEntry});
+  addTorchLibraries(all);
+  process_.setProcessEnvironment(all);
   process_.start(program, arguments + QStringList{QStringLiteral("--fd"), QString::number(fd)});
   // QProcess has forked, and waits on a pipe for the success of exec.
   if (!process_.waitForStarted()) {

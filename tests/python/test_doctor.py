@@ -10,6 +10,7 @@ import unittest
 
 from support import PYTHON, RECORDING, SCRIPTS, SOURCES, Log, base_environment
 
+COMMIT = "cf30153c4c13"
 COMPILER = """#!/bin/sh
 while [ $# -gt 1 ]; do [ "$1" = -o ] && cp "{library}" "$2"; shift; done
 exit {code}
@@ -44,7 +45,7 @@ class backends:
     class mps:
         is_built = is_available = staticmethod(lambda: False)
 """)
-        self.write("packages/torch/version.py", f"__version__ = '{version}'\ngit_version = 'abc'\n")
+        self.write("packages/torch/version.py", f"__version__ = '{version}'\ngit_version = '{COMMIT}'\n")
         self.write("packages/torch/lib/libc10.so", abi)
 
     def make_compiler(self, code=0):
@@ -78,13 +79,13 @@ class backends:
     def test_prebuilt(self):
         self.make_torch()
         shutil.copy(_ctypes.__file__, os.path.join(self.native, "libhighwater_script.so"))
-        self.write("native/built_for.txt", "abc\n")
+        self.write("native/built_for.txt", f"2.9.0 {COMMIT}\n")
         self.assertEqual(self.ask()[0]["origin"], "prebuilt")
 
     def test_library_that_does_not_load(self):
         self.make_torch()
         self.write("native/libhighwater_script.so", "no library")
-        self.write("native/built_for.txt", "abc\n")
+        self.write("native/built_for.txt", f"2.9.0 {COMMIT}\n")
         self.assertIn("cannot load", self.ask()[0]["problem"])
 
     def test_torch_that_does_not_import(self):

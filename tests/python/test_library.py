@@ -21,6 +21,9 @@ exit {code}
 """
 
 
+COMMIT = "cf30153c4c131c8164ee7798e5022d810682e2cb"
+
+
 class Build(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -36,7 +39,7 @@ class Build(unittest.TestCase):
         patch.start()
         self.addCleanup(patch.stop)
         self.use_compiler(0)
-        torch = _library.Torch("/torch", "2.13.0", "abc", True)
+        torch = _library.Torch("/torch", "2.13.0", COMMIT, True)
         patch = mock.patch.object(_library, "find_torch", lambda: (self.torch, ""))
         self.torch = torch
         patch.start()
@@ -219,6 +222,33 @@ class Build(unittest.TestCase):
         self.assertIn("-std=c++20", open(log).read())
         self.assertFalse(os.path.exists(path))
         self.assertEqual([name for name in os.listdir(os.path.dirname(log)) if name.endswith(".o")], [])
+
+    def put_prebuilt(self, release, commit, folder):
+        path = os.path.join(self.native, folder, _library.PREBUILT)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        open(path, "w").close()
+        with open(os.path.join(os.path.dirname(path), "built_for.txt"), "w") as file:
+            file.write(f"{release} {commit}\n")
+        return path
+
+    def test_prebuilt_libraries_of_several_releases(self):
+        self.put_prebuilt("2.12.0", COMMIT, "")
+        self.put_prebuilt("2.12.1", "1" * 40, f"prebuilt/2.12.1-{'1' * 10}")
+        self.put_prebuilt("2.13.0", COMMIT[:10] + "0" * 30, f"prebuilt/2.13.0-{COMMIT[:10]}")  # begins alike
+        self.assertEqual(_library.prebuilt(self.torch, self.native), "")
+        fitting = self.put_prebuilt("2.13.0", COMMIT, f"prebuilt/2.13.0-{COMMIT[:10]}")
+        self.assertEqual(_library.find_library(), (fitting, ""))
+        self.assertEqual(_library.readiness(self.native), ("2.13.0", "", True))
+        self.torch = self.torch._replace(version="2.13.0+cu130")
+        self.assertEqual(_library.find_library(), (fitting, ""))
+        os.remove(fitting)
+        self.assertEqual(_library.prebuilt(self.torch, self.native), "")
+
+    def test_builds_that_do_not_know_their_commit(self):
+        self.torch = self.torch._replace(git_version="Unknown")
+        self.put_prebuilt("2.13.0", "Unknown", "")
+        self.put_prebuilt("2.13.0", "Unknown", "prebuilt/2.13.0-Unknown")
+        self.assertEqual(_library.prebuilt(self.torch, self.native), "")
 
     def test_readiness_builds_nothing(self):
         self.assertEqual(_library.readiness(self.native), ("2.13.0", "", False))

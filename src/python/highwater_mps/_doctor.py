@@ -27,7 +27,7 @@ def examine():
                  cxx_abi="new" if torch.new_abi else "old", compiler=" ".join(_library.compiler()),
                  cache=_library.cache_folder())
     native = os.environ.get(_library.NATIVE, "")
-    if native and _library.built_for(native) == torch.git_version:
+    if native and _library.prebuilt(torch, native):
         found["origin"] = "prebuilt"
     else:
         cached = os.path.join(_library.cache_folder(), _library.cache_name(torch, native))

@@ -51,8 +51,9 @@ def find_library() -> tuple[str, str]:
     torch, problem = find_torch()
     if torch is None:
         return "", problem
-    if built_for(native) == torch.git_version:
-        return os.path.join(native, PREBUILT), ""
+    library = prebuilt(torch, native)
+    if library:
+        return library, ""
     if not os.path.isfile(os.path.join(native, "torch_part.cpp")):
         return "", (f"{NATIVE}={native} is built for another PyTorch than {torch.version}, and has no "
                     "torch_part.cpp to build from. Install Highwater again")
@@ -153,19 +154,27 @@ def readiness(native: str) -> tuple[str, str, bool]:
     if torch is None:
         return "", problem, False
     path = os.path.join(cache_folder(), cache_name(torch, native))
-    ready = built_for(native) == torch.git_version or is_sound(path)
+    ready = bool(prebuilt(torch, native)) or is_sound(path)
     if not ready and not compiler():
         problem = "there is no C++ compiler, which builds the probe for this PyTorch once"
     return torch.version, problem, ready
 
 
-def built_for(native: str) -> str:
-    """The git version of the PyTorch that the library in the folder `native` was built for; "" without one."""
-    try:
-        with open(os.path.join(native, "built_for.txt"), encoding="utf-8") as file:
-            return file.read().strip() if os.path.exists(os.path.join(native, PREBUILT)) else ""
-    except OSError:
+def prebuilt(torch: Torch, native: str) -> str:
+    """The library in the folder `native` that was built for this very PyTorch; "" without one.
+
+    A build has one, in the folder itself; a wheel has one for each of several releases. The commit is compared too,
+    since a version does not tell a user's own build. Builds from a tarball do not know theirs ("Unknown").
+    """
+    release, commit = torch.version.split("+")[0], torch.git_version
+    if not re.fullmatch("[0-9a-f]{10,}", commit):
         return ""
+    for folder in (native, os.path.join(native, "prebuilt", f"{release}-{commit[:10]}")):
+        path = os.path.join(folder, PREBUILT)
+        with contextlib.suppress(OSError), open(os.path.join(folder, "built_for.txt"), encoding="utf-8") as file:
+            if file.read().split() == [release, commit] and os.path.exists(path):
+                return path
+    return ""
 
 
 def find_torch() -> tuple[Torch | None, str]:

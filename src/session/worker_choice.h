@@ -1,0 +1,29 @@
+#pragma once
+
+#include <QProcessEnvironment>
+#include <QString>
+
+#include "core/result.h"
+
+namespace highwater::session {
+
+/// A worker program, and the libtorch that it is to load.
+struct WorkerChoice {
+  QString program;
+  QString torchLibraries;  ///< folder of libtorch; empty where the worker knows its own
+};
+
+/// Chooses the worker: $HIGHWATER_WORKER, or highwater-worker in `folder`. A wheel has none of that
+/// name, but highwater-worker-VERSION for some versions of PyTorch: there the first Python that
+/// has one of these decides, of the active environment (VIRTUAL_ENV, CONDA_PREFIX), python3 and
+/// python on the PATH, and HIGHWATER_PYTHON, under which the wheel is installed. Asks each Python
+/// in turn, which takes some 50 ms, and at most ten seconds. Fails with kNotFound where there is no
+/// such file or no such PyTorch.
+[[nodiscard]] Result<WorkerChoice> chooseWorker(const QString& folder,
+                                                const QProcessEnvironment& environment);
+
+/// Makes a worker that is started in `environment` load the libtorch of the last success of
+/// findWorker().
+void addTorchLibraries(QProcessEnvironment& environment);
+
+}  // namespace highwater::session
