@@ -27,7 +27,7 @@ from . import _live
 from ._attach import tell
 
 NATIVE = "HIGHWATER_NATIVE"
-PREBUILT = "libhighwater_script.so"
+PREBUILT, BUILT_FOR = "libhighwater_script.so", "built_for.txt"
 OLDEST = (2, 6)
 _LOCK_SECONDS = 1
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
@@ -171,7 +171,7 @@ def prebuilt(torch: Torch, native: str) -> str:
         return ""
     for folder in (native, os.path.join(native, "prebuilt", f"{release}-{commit[:10]}")):
         path = os.path.join(folder, PREBUILT)
-        with contextlib.suppress(OSError), open(os.path.join(folder, "built_for.txt"), encoding="utf-8") as file:
+        with contextlib.suppress(OSError), open(os.path.join(folder, BUILT_FOR), encoding="utf-8") as file:
             if file.read().split() == [release, commit] and os.path.exists(path):
                 return path
     return ""

@@ -217,7 +217,9 @@ ScriptRequest checkScript(const ScriptFields& fields) {
 
 QString terminalCommand(const ScriptRequest& request) {
   const session::ScriptOptions& options = request.options;
-  const QString own = QCoreApplication::applicationFilePath();
+  // A wheel's command starts this program, which is not on the PATH itself.
+  const QString own =
+      qEnvironmentVariable("HIGHWATER_COMMAND", QCoreApplication::applicationFilePath());
   const QString name = QStringLiteral("highwater");
   const bool isOwn = QFileInfo(own).fileName() == name;
   const bool isFound = QFileInfo(QStandardPaths::findExecutable(name)) == QFileInfo(own);
