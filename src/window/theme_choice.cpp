@@ -1,6 +1,7 @@
 #include "window/theme_choice.h"
 
 #include <QApplication>
+#include <QDir>
 #include <QFontDatabase>
 #include <QGuiApplication>
 #include <QPalette>
@@ -11,6 +12,30 @@
 #include "views/theme.h"
 
 namespace highwater::window {
+namespace {
+
+constexpr QLatin1String kFamily("Inter");
+
+/// Adds the fonts that a wheel for Linux brings: a server often has none, and draws boxes for
+/// letters.
+void addOwnFonts() {
+  const QDir folder(QCoreApplication::applicationDirPath() +
+                    QStringLiteral("/../share/highwater/fonts"));
+  for (const QString& name : folder.entryList({QStringLiteral("*.otf")}, QDir::Files)) {
+    QFontDatabase::addApplicationFont(folder.filePath(name));
+  }
+}
+
+QFont makeFont() {
+  if (!QFontDatabase::families().contains(kFamily)) addOwnFonts();
+  QFont made = QApplication::font();
+  if (QFontDatabase::families().contains(kFamily)) made.setFamily(kFamily);
+  made.setPixelSize(views::kText);
+  made.setHintingPreference(QFont::PreferNoHinting);
+  return made;
+}
+
+}  // namespace
 
 bool systemIsDark() {
 #if QT_VERSION >= QT_VERSION_CHECK(6, 5, 0)
@@ -45,15 +70,7 @@ void applyTheme(ThemeChoice choice) {
       choice == ThemeChoice::kDark || (choice == ThemeChoice::kSystem && systemIsDark());
   static_cast<void>(systemIsDark());
   const views::Theme& theme = dark ? views::Theme::dark() : views::Theme::light();
-  static const QFont font = [] {
-    QFont made = QApplication::font();
-    if (QFontDatabase::families().contains(QStringLiteral("Inter"))) {
-      made.setFamily(QStringLiteral("Inter"));
-    }
-    made.setPixelSize(views::kText);
-    made.setHintingPreference(QFont::PreferNoHinting);
-    return made;
-  }();
+  static const QFont font = makeFont();
   if (!QApplication::style() || QApplication::style()->objectName() != QLatin1String("fusion")) {
     QApplication::setStyle(QStyleFactory::create(QStringLiteral("Fusion")));
   }

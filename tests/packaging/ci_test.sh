@@ -30,6 +30,19 @@ cat >packaging/macos/cross-link <<'S'
 [ -e calls ] && echo "linked"
 exit $(cat link-status)
 S
+cat >packaging/linux/wheel <<'S'
+#!/usr/bin/env bash
+echo wheel >>calls
+echo "a.whl  1 MB"
+S
+mkdir -p tests/packaging
+cat >tests/packaging/wheel_test.sh <<'S'
+#!/usr/bin/env bash
+echo "test of $1" >>calls
+exit $(cat wheel-status)
+S
+chmod +x tests/packaging/wheel_test.sh
+echo 0 >wheel-status
 cat >packaging/format <<'S'
 #!/usr/bin/env bash
 echo "format $*" >>calls
@@ -58,10 +71,10 @@ outcome() {
   attempt .ci/run -R wire
   [[ $out == *"preset ci, werror 1, arguments -R wire"* ]] || broken "tests/run was not called with that preset and those arguments"
   [[ $out == *linked* ]] || broken "the link was not called"
-  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 tests " ] ||
+  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 wheel test of a.whl tests " ] ||
     broken "all stages, in their order: $(cat calls)"
   local name
-  for name in set-up configure build lint tests link all; do
+  for name in set-up configure build lint wheel tests link all; do
     grep -qE "^ci: $name +[0-9]+( |$)" <<<"$out" || broken "the table lacks the seconds of $name"
   done
   [ -e no-ctest ] || [[ $out == *"$closing" ]] || broken "ctest's closing lines should be last"
@@ -93,6 +106,11 @@ expect_failed "clang-tidy"
 outcome 0 0 1 1
 expect_status 1
 expect_failed "the format and clang-tidy"
+echo 6 >wheel-status
+outcome
+expect_status 6
+expect_failed "the wheel for Linux"
+echo 0 >wheel-status
 outcome 8 5 0 1
 expect_status 8
 expect_failed "clang-tidy" "the tests" "the link for macOS"
