@@ -3,6 +3,7 @@
 #include <QString>
 
 #include "cli/output_file.h"
+#include "cli/own_plugins.h"
 #include "cli/terminal.h"
 
 namespace highwater::cli {
@@ -19,6 +20,7 @@ void useNoScreen() {
   ignoreFileSizeSignal();
   qInstallMessageHandler(showOnlyTrouble);
   qputenv("QT_QPA_PLATFORM", "offscreen");
+  static const OwnPlugins own;  // until the end: these commands start no other program
 }
 
 }  // namespace highwater::cli

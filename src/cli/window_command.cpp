@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 
+#include "cli/own_plugins.h"
 #include "cli/script_exit.h"
 #include "cli/sim_options.h"
 #include "cli/stop_signals.h"
@@ -57,6 +58,7 @@ void endWithoutDisplay(QtMsgType type, const QMessageLogContext&, const QString&
 /// Makes the application, or ends the process where there is no display.
 std::unique_ptr<QApplication> makeApplication(int& argc, char** argv) {
   const QtMessageHandler before = qInstallMessageHandler(&endWithoutDisplay);
+  const OwnPlugins own;
   auto application = std::make_unique<QApplication>(argc, argv);
   qInstallMessageHandler(before);
   for (const QString& each : startMessages()) qWarning("%s", qPrintable(each));

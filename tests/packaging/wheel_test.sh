@@ -62,6 +62,14 @@ clean "$highwater" report b.highwater --json >report.json || broken "no report o
 python3 -c 'import json; assert json.load(open("report.json"))["steps"] == 30' ||
   broken "the script's 30 steps were not seen"
 
+# Another Qt's plugins are not for the wheel's Qt, and its libraries not for the wheel's programs.
+plugins=$(qtpaths6 --query QT_INSTALL_PLUGINS 2>/dev/null || true)
+if [ -n "$plugins" ]; then
+  clean QT_PLUGIN_PATH="$plugins" LD_LIBRARY_PATH="$(dirname "$(dirname "$plugins")")" QT_DEBUG_PLUGINS=1 \
+    "$highwater" export a.highwater --to a.png --force >log 2>&1 || broken "no picture beside another Qt:" "$(cat log)"
+  ! grep -F "$plugins" log || broken "it loads another Qt's plugins"
+fi
+
 # From another place.
 cp -r "$package/program" "$scratch/moved"
 clean "$scratch/moved/bin/highwater" report a.highwater >/dev/null || broken "it does not run from another folder"

@@ -56,6 +56,18 @@ for _ in range(4):
                                  "kind stays: 'c' is none of 'a', 'b'",
                                  "other stays: the script has no such knob"])
 
+    def test_another_highwater_in_the_environment(self):
+        done = self.run_with("""
+import sys, tempfile
+sys.path.insert(0, tempfile.mkdtemp())
+with open(sys.path[0] + "/highwater_mps.py", "w") as file: file.write("raise RuntimeError('of another version')")
+del sys.modules["highwater_mps"]
+import highwater_mps as again
+print(again.knob("size", 4, min=1, max=8))
+train()
+""", {})
+        self.assertEqual(done.out.splitlines(), ["4"], done.err)
+
     def test_a_value_that_no_knob_has_is_said_once(self):
         done = self.run_with("odd = object()\nfor _ in range(2): print(highwater.knob('odd', odd) is odd); train()", {})
         self.assertEqual(done.out.split(), ["True", "True"], done.err)

@@ -361,8 +361,6 @@ for thread in threads: thread.join()
                                    steps=3, files={"highwater/__init__.py": "mark = 'mine'", "highwater/part.py": "x = 1"}),
     "own_package_of_the_name_first": Row("print(highwater.mark, train(3))", steps=3, before="import highwater\n",
                                          files={"highwater/__init__.py": "mark = 'mine'"}),
-    "own_package_of_the_long_name": Row("import highwater_mps\nprint(highwater_mps.mark, train(3))", steps=3,
-                                        files={"highwater_mps.py": "mark = 'mine'"}),
     "both_names": Row("import highwater_mps\nhighwater.mark('a'); highwater_mps.mark('b'); print(train(3))", steps=3,
                       **API),
     "own_folder_of_the_name": Row("import highwater, highwater.part\nprint(len(highwater.__path__), train(3))", steps=3,

@@ -264,7 +264,12 @@ class Build(unittest.TestCase):
 
     def test_no_compiler(self):
         os.environ["CXX"] = "/no/such/compiler"
-        self.assertIn("there is no C++ compiler", _library.find_library()[1])
+        self.assertIn("brings no part for PyTorch 2.13.0 and there is no C++ compiler to build it. Install",
+                      _library.find_library()[1])
+        for release in "2.9.1", "2.10.0", "2.9.0":
+            self.put_prebuilt(release, "1" * 40, f"prebuilt/{release}-{'1' * 10}")
+        self.assertIn("for PyTorch 2.13.0, only for 2.9.0, 2.9.1 and 2.10.0, and there is no C++ compiler",
+                      _library.find_library()[1])
 
     def test_cache_that_cannot_be_made(self):
         open(self.cache, "w").close()
@@ -315,6 +320,12 @@ class FoundTorch(unittest.TestCase):
                 torch, said = _library.find_torch()
                 self.assertIsNone(torch)
                 self.assertIn(problem, said)
+
+    def test_an_intel_python_has_no_newer_one(self):
+        self.write("version.py", "__version__ = '2.2.2'\ngit_version = 'abc'\n")
+        for machine, wanted in ("x86_64", True), ("arm64", False):
+            with mock.patch.object(sys, "platform", "darwin"), mock.patch("platform.machine", lambda: machine):
+                self.assertEqual("take one for Apple silicon" in _library.find_torch()[1], wanted)
 
     def test_absent(self):
         sys.path[:] = []

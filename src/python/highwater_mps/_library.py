@@ -177,6 +177,21 @@ def prebuilt(torch: Torch, native: str) -> str:
     return ""
 
 
+def _prebuilt_releases(native) -> str:
+    """The releases that a wheel has libraries for: "2.9.1 and 2.13.0"."""
+    try:
+        names = {name.partition("-")[0] for name in os.listdir(os.path.join(native, "prebuilt"))}
+    except OSError:
+        return ""
+    releases = sorted(names, key=lambda name: [int(part) if part.isdigit() else 0 for part in name.split(".")])
+    return " and ".join(filter(None, (", ".join(releases[:-1]), *releases[-1:])))
+
+
+def _is_intel_mac():
+    """Whether this Python is for Intel's processors, on a Mac of either kind."""
+    return sys.platform == "darwin" and platform.machine() == "x86_64"
+
+
 def find_torch() -> tuple[Torch | None, str]:
     """The PyTorch that `import torch` finds, without importing it; or None and why it cannot be used."""
     spec = importlib.util.find_spec("torch")
@@ -188,7 +203,8 @@ def find_torch() -> tuple[Torch | None, str]:
     if not numbers or not git_version:
         return None, f"{folder}/version.py does not tell PyTorch's version"
     if tuple(map(int, numbers.groups())) < OLDEST:
-        return None, f"PyTorch {version} is too old; Highwater needs {OLDEST[0]}.{OLDEST[1]} or later"
+        why = "; there is no newer one for an Intel Python, take one for Apple silicon" if _is_intel_mac() else ""
+        return None, f"PyTorch {version} is too old; Highwater needs {OLDEST[0]}.{OLDEST[1]} or later{why}"
     new_abi = sys.platform == "darwin" or _has_new_abi(os.path.join(folder, "lib", "libc10.so"))
     if not new_abi:
         return None, (f"PyTorch {version} was built with the old C++ ABI, which Highwater does not support. "
@@ -221,7 +237,10 @@ def build(torch: Torch, native: str, path: str) -> str:
     command = compiler()
     if not command:
         wanted = "the command line tools of Xcode (xcode-select --install)" if sys.platform == "darwin" else "g++"
-        return f"there is no C++ compiler. Install {wanted}, or name one by CXX"
+        there = _prebuilt_releases(native)
+        return (f"this Highwater brings no part for PyTorch {torch.version}"
+                f"{f', only for {there},' if there else ''} and there is no C++ compiler to build it. Install {wanted}, "
+                "or name one by CXX")
     log, made = f"{path}.log", f"{path}.{os.getpid()}"
     tell(f"building its part for PyTorch {torch.version}, once, about 20 s ...")
     begin = time.monotonic()

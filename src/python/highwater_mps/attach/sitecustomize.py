@@ -15,7 +15,7 @@ _PACKAGE = os.path.dirname(_FOLDER)
 # No import statement can have this name, so packages of the user's own are no obstacle.
 _ATTACHED = "highwater-attached"
 # The package's own name, and a short one, which is also that of somebody else's package on PyPI.
-_NAMES = "highwater_mps", "highwater"
+_NAME, _SHORT_NAME = "highwater_mps", "highwater"
 # The script may remove its variables.
 _ENVIRONMENT = {name: value for name, value in os.environ.items()
                 if name.startswith("HIGHWATER_") or name in ("HOME", "XDG_CACHE_HOME")}
@@ -40,8 +40,9 @@ def _spec_of_package(name):
 class _Finder:
     """Finds torch as the finders behind it do, and is told when its import has finished.
 
-    Also finds the package that this file belongs to, where the script has no other of its names. It stays where it
-    is: another thread may be walking through `sys.meta_path`.
+    Also finds the package that this file belongs to: by its own name before any other, since another Highwater's may be
+    of another version; by the short one where the script has no other of that name. It stays where it is: another
+    thread may be walking through `sys.meta_path`.
     """
 
     def __init__(self):
@@ -49,7 +50,9 @@ class _Finder:
         self._torch_was_imported = False
 
     def find_spec(self, name, path=None, target=None):
-        if name not in _NAMES and (name != "torch" or self._torch_was_imported):
+        if name == _NAME:
+            return _spec_of_package(name)
+        if name != _SHORT_NAME and (name != "torch" or self._torch_was_imported):
             return None
         question = name, get_ident()
         if question in self._asking:  # by a finder that asks all others
@@ -59,7 +62,7 @@ class _Finder:
             spec = self._find_behind(name, path, target)
         finally:
             self._asking.discard(question)
-        if name in _NAMES:
+        if name == _SHORT_NAME:
             return spec or _spec_of_package(name)
         if spec is None:
             _note("no-torch", sys.executable)
