@@ -8,7 +8,7 @@ complain() {
   echo "$*"
   status=1
 }
-scripts=(packaging/setup packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
+scripts=(packaging/setup packaging/release packaging/linux/wheel tests/packaging/wheel_test.sh packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
 
 for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh; do
   bash -n "$script" || complain "$script: bash refuses it"
