@@ -32,6 +32,13 @@ assert any("--selftest --json selftest.json" in run for run in runs), runs
 upload = next(step for step in job["steps"] if step.get("uses", "").startswith("actions/upload-artifact"))
 assert "selftest.json" in upload["with"]["path"]
 
+workflow = yaml.safe_load(open(".github/workflows/release.yml"))
+wheels, mac = (workflow["jobs"][name] for name in ("wheels", "mac"))
+assert workflow[True]["push"]["tags"] == ["v*"]
+assert "packaging/release" in [step.get("run") for step in wheels["steps"]]
+assert "macos-14" not in mac["strategy"]["matrix"]["os"] and mac["needs"] == "wheels"
+assert "codesign --verify" in "\n".join(step.get("run", "") for step in mac["steps"])
+
 workflow = yaml.safe_load(open(".github/workflows/linux.yml"))
 first, weekly = (workflow["jobs"][name] for name in ("first-run", "one-file-a-unit"))
 assert [row["image"] for row in first["strategy"]["matrix"]["include"]] == ["debian:12", "ubuntu:24.04"]

@@ -5,6 +5,7 @@ set -euo pipefail
 [ $# = 2 ] || { sed -n '3s/^# //p' "$0" >&2; exit 2; }
 wheel=$(realpath "$1")
 python=$(cd "$(dirname "$2")" && pwd)/$(basename "$2") # not what it links to: that has no PyTorch
+training=$(cd "$(dirname "$0")" && pwd)/tiny_training.py
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 cd "$scratch"
@@ -46,16 +47,7 @@ grep -q simulated report || broken "the report does not say that the device is s
 clean "$highwater" export a.highwater --to a.png >log 2>&1 || broken "no picture:" "$(cat log)"
 [ "$(head -c 4 a.png | tail -c 3)" = PNG ] || broken "a.png is no picture"
 
-cat >train.py <<'END'
-import torch
-model = torch.nn.Linear(8, 8).to("mps")
-optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-for step in range(30):
-    optimizer.zero_grad()
-    model(torch.randn(4, 8, device="mps")).sum().backward()
-    optimizer.step()
-END
-clean "$highwater" run --device sim --record b.highwater -- "$python" train.py >log 2>&1 ||
+clean "$highwater" run --device sim --record b.highwater -- "$python" "$training" >log 2>&1 ||
   broken "a script is not watched:" "$(cat log)"
 ! grep -q "building its part" log || broken "the wheel's own probe was not used:" "$(cat log)"
 clean "$highwater" report b.highwater --json >report.json || broken "no report of the script"
@@ -63,12 +55,12 @@ python3 -c 'import json; assert json.load(open("report.json"))["steps"] == 30' |
   broken "the script's 30 steps were not seen"
 
 # Another Qt's plugins are not for the wheel's Qt, and its libraries not for the wheel's programs.
-plugins=$(qtpaths6 --query QT_INSTALL_PLUGINS 2>/dev/null || true)
-if [ -n "$plugins" ]; then
+for plugins in /usr/lib/*/qt6/plugins; do
+  [ -d "$plugins" ] || continue
   clean QT_PLUGIN_PATH="$plugins" LD_LIBRARY_PATH="$(dirname "$(dirname "$plugins")")" QT_DEBUG_PLUGINS=1 \
     "$highwater" export a.highwater --to a.png --force >log 2>&1 || broken "no picture beside another Qt:" "$(cat log)"
   ! grep -F "$plugins" log || broken "it loads another Qt's plugins"
-fi
+done
 
 # From another place.
 cp -r "$package/program" "$scratch/moved"
