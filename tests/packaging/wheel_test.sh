@@ -57,7 +57,7 @@ python3 -c 'import json; assert json.load(open("report.json"))["steps"] == 30' |
 # Another Qt's plugins are not for the wheel's Qt, and its libraries not for the wheel's programs.
 for plugins in /usr/lib/*/qt6/plugins; do
   [ -d "$plugins" ] || continue
-  clean QT_PLUGIN_PATH="$plugins" LD_LIBRARY_PATH="$(dirname "$(dirname "$plugins")")" QT_DEBUG_PLUGINS=1 \
+  clean QT_PLUGIN_PATH="$plugins" LD_LIBRARY_PATH="$(dirname "$(dirname "$plugins")")" LD_DEBUG=files \
     "$highwater" export a.highwater --to a.png --force >log 2>&1 || broken "no picture beside another Qt:" "$(cat log)"
   ! grep -F "$plugins" log || broken "it loads another Qt's plugins"
 done
