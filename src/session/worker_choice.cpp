@@ -58,9 +58,14 @@ PythonsTorch askPython(const QString& python, QProcessEnvironment environment) {
 
 QStringList pythons(const QProcessEnvironment& environment) {
   QStringList found;
-  const auto add = [&found](const QString& program) {
+  QStringList known;
+  const auto add = [&](const QString& program) {
     const QFileInfo info(program);
-    if (info.isFile() && info.isExecutable() && !found.contains(program)) found << program;
+    // python and python3 of one folder are one; links of two environments to one program are two.
+    const QString which = info.absolutePath() + u'\n' + info.canonicalFilePath();
+    if (!info.isFile() || !info.isExecutable() || known.contains(which)) return;
+    known << which;
+    found << program;
   };
   for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     const QString folder = environment.value(QLatin1String(name));
@@ -120,7 +125,7 @@ Result<WorkerChoice> chooseWorker(const QString& folder, const QProcessEnvironme
     asked << python + (torch.version.isEmpty() ? QStringLiteral(" without PyTorch")
                                                : QStringLiteral(" with PyTorch ") + torch.version);
   }
-  return Error{ErrorCode::kNotFound, noTorchMessage(versions, asked)};
+  return Error{ErrorCode::kVersionMismatch, noTorchMessage(versions, asked)};
 }
 
 Result<QString> findWorker() {

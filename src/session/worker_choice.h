@@ -18,7 +18,7 @@ struct WorkerChoice {
 /// has one of these decides, of the active environment (VIRTUAL_ENV, CONDA_PREFIX), python3 and
 /// python on the PATH, and HIGHWATER_PYTHON, under which the wheel is installed. Asks each Python
 /// in turn, which takes some 50 ms, and at most ten seconds. Fails with kNotFound where there is no
-/// such file or no such PyTorch.
+/// such file, with kVersionMismatch where there is no such PyTorch.
 [[nodiscard]] Result<WorkerChoice> chooseWorker(const QString& folder,
                                                 const QProcessEnvironment& environment);
 

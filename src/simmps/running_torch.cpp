@@ -83,8 +83,8 @@ std::string versionObstacle(const std::optional<RunningTorch>& running,
   }
   if (isBuildOf(running->version, builtFor)) return {};
   return "the simulated mps device was built for libtorch " + builtFor +
-         " and cannot run in libtorch " + running->version + from +
-         "; build Highwater against that libtorch (Torch_DIR=... packaging/setup)";
+         " and cannot run in libtorch " + running->version + from + "; run this with PyTorch " +
+         builtFor + ", or build Highwater for the other one (Torch_DIR=... packaging/setup)";
 }
 
 }  // namespace highwater::simmps

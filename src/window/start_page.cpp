@@ -280,14 +280,14 @@ void StartPage::askMachine() {
   connect(query_.get(), &session::WorkerQuery::answered, this, [this] {
     asked_ = true;
     const auto hello = query_->answer();
-    if (!hello) return machinePanel_->showWorkerProblem(text(hello.error().message));
+    if (!hello) return machinePanel_->showWorkerProblem(hello.error());
     machinePanel_->showWorker(*hello);
     if (hello->device.simulated) {
       script_->setSimulatedMemory(bytesText(static_cast<double>(hello->limits.recommendedBytes)));
     }
   });
   if (auto started = query_->start(); !started) {
-    machinePanel_->showWorkerProblem(text(started.error().message));
+    machinePanel_->showWorkerProblem(started.error());
   }
 }
 

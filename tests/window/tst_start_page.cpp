@@ -28,6 +28,7 @@
 #include "views/panels/banner.h"
 #include "views/panes/pane_stack.h"
 #include "window/main_window.h"
+#include "window/start/machine_panel.h"
 #include "window/start/recording_changes.h"
 #include "window/start/sample_list.h"
 #include "window/start_page.h"
@@ -665,6 +666,22 @@ class TestStartPage : public QObject {
     };
     QTRY_VERIFY(version());
     QCOMPARE(saying().size(), 1);
+  }
+
+  void withoutAPyTorchForTheSamplesNothingIsWrong() {
+    window::MachinePanel panel;
+    const auto labels = [&panel](const QString& kind) {
+      QStringList texts;
+      for (const auto* label : panel.findChildren<QLabel*>()) {
+        if (label->property("kind") == kind && !label->text().isEmpty()) texts << label->text();
+      }
+      return texts;
+    };
+    panel.showWorkerProblem(Error{ErrorCode::kVersionMismatch, "the samples need PyTorch 2.13.0"});
+    QCOMPARE(labels("wrong"), QStringList());
+    QVERIFY(labels("note").contains("the samples need PyTorch 2.13.0"));
+    panel.showWorkerProblem(Error{ErrorCode::kNotFound, "there is no worker"});
+    QCOMPARE(labels("wrong"), QStringList("there is no worker"));
   }
 
   void scrollingThePageChangesNoField() {

@@ -98,8 +98,13 @@ void MachinePanel::showWorker(const Hello& hello) {
        tr("Which Highwater trains the samples with"));
 }
 
-void MachinePanel::showWorkerProblem(const QString& problem) {
-  show(Fact::kDevice, tr("not known"), problem, true);
+void MachinePanel::showWorkerProblem(const Error& problem) {
+  if (problem.code == ErrorCode::kVersionMismatch) {
+    // A wheel without a PyTorch for the samples. Nothing is wrong for whoever has a script.
+    show(Fact::kDevice, tr("–"), tr("Known once a script trains"));
+    return show(Fact::kHighwaterTorch, tr("no PyTorch"), text(problem.message));
+  }
+  show(Fact::kDevice, tr("not known"), text(problem.message), true);
 }
 
 void MachinePanel::showInterpreter(const InterpreterAnswer& answer) {

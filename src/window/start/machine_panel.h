@@ -4,6 +4,7 @@
 #include <map>
 
 #include "core/messages.h"
+#include "core/result.h"
 #include "window/start/interpreters.h"
 
 class QGridLayout;
@@ -21,8 +22,8 @@ class MachinePanel final : public QWidget {
 
   /// Shows what the worker said about the device.
   void showWorker(const Hello& hello);
-  /// Shows why nothing is known about the device.
-  void showWorkerProblem(const QString& problem);
+  /// Shows why nothing is known about the device; kVersionMismatch: only that no sample can be run.
+  void showWorkerProblem(const Error& problem);
   /// Shows the Python and PyTorch of the form.
   void showInterpreter(const InterpreterAnswer& answer);
   /// Shows how much room there is for recordings.
