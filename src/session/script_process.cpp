@@ -148,6 +148,7 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
                "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran")
         .append(kTellSteps);
   }
+  if (saw("importing")) return "it ended while it imported PyTorch, before any training";
   if (saw("missed")) {
     return "PyTorch was imported past Highwater, by an import hook of the program or after it "
            "changed sys.meta_path; import highwater_mps as highwater and call highwater.start() "

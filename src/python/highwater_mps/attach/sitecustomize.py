@@ -129,6 +129,7 @@ class _Loader:
         for owner, name in ((getattr(module, "__spec__", None), "loader"), (module, "__loader__")):
             if getattr(owner, name, None) is self:
                 setattr(owner, name, self._loader)
+        _note("importing")
         self._loader.exec_module(module)
         self._imported(module)
 
