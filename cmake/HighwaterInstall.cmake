@@ -39,33 +39,3 @@ if(HIGHWATER_GUI AND NOT APPLE)
   install(FILES "${desktop}/highwater-mime.xml" DESTINATION share/mime/packages)
   install(FILES "${desktop}/highwater.svg" DESTINATION share/icons/hicolor/scalable/apps)
 endif()
-
-# Highwater.app, as packaging/macos/bundle makes it: cmake --install build/release --component bundle. The
-# same tree on every system, so that a test can look at it; without the simulated device.
-if(HIGHWATER_GUI AND HIGHWATER_WORKER AND NOT CMAKE_CROSSCOMPILING)
-  set(app "Highwater.app/Contents")
-  set(MACOSX_BUNDLE_EXECUTABLE_NAME highwater)
-  configure_file("${PROJECT_SOURCE_DIR}/packaging/macos/Info.plist.in"
-    "${PROJECT_BINARY_DIR}/generated/bundle/Info.plist")
-
-  add_executable(highwater_make_icon "${PROJECT_SOURCE_DIR}/packaging/macos/make_icon.cpp")
-  target_link_libraries(highwater_make_icon PRIVATE Qt6::Gui Qt6::Svg)
-  highwater_compile_options(highwater_make_icon)
-  set(svg "${PROJECT_SOURCE_DIR}/packaging/linux/highwater.svg")
-  set(icon "${PROJECT_BINARY_DIR}/generated/bundle/highwater.icns")
-  add_custom_command(OUTPUT "${icon}" COMMAND highwater_make_icon "${svg}" "${icon}"
-    DEPENDS highwater_make_icon "${svg}" COMMENT "highwater.icns" VERBATIM)
-  add_custom_target(highwater_icon ALL DEPENDS "${icon}")
-
-  install(TARGETS highwater highwater-worker
-    RUNTIME DESTINATION "${app}/MacOS" COMPONENT bundle EXCLUDE_FROM_ALL)
-  install(FILES "${PROJECT_BINARY_DIR}/generated/bundle/Info.plist" DESTINATION "${app}"
-    COMPONENT bundle EXCLUDE_FROM_ALL)
-  install(FILES "${icon}" LICENSE DESTINATION "${app}/Resources" COMPONENT bundle EXCLUDE_FROM_ALL)
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/resources/datasets" DESTINATION "${app}/Resources"
-    COMPONENT bundle EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.csv" PATTERN "README.md")
-  install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater_mps" DESTINATION "${app}/Resources/python"
-    COMPONENT bundle EXCLUDE_FROM_ALL FILES_MATCHING PATTERN "*.py")
-  install(DIRECTORY "${CMAKE_BINARY_DIR}/lib/script/" DESTINATION "${app}/Resources/script"
-    COMPONENT bundle EXCLUDE_FROM_ALL)
-endif()

@@ -18,17 +18,12 @@ QString librariesFolder() {
 }
 
 QString pythonPackageFolder() {
-  // Installed, or in a macOS bundle.
-  for (const char* relative : {"../share/highwater/python", "../Resources/python"}) {
-    const QString folder = besidePrograms(QLatin1String(relative));
-    if (QFileInfo(folder).isDir()) return folder;
-  }
-  return QStringLiteral(HIGHWATER_PYTHON_FOLDER);
+  const QString installed = besidePrograms(QStringLiteral("../share/highwater/python"));
+  return QFileInfo(installed).isDir() ? installed : QStringLiteral(HIGHWATER_PYTHON_FOLDER);
 }
 
 QString scriptLibraryFolder() {
-  const QString inBundle = besidePrograms(QStringLiteral("../Resources/script"));
-  return QFileInfo(inBundle).isDir() ? inBundle : librariesFolder() + QStringLiteral("/script");
+  return librariesFolder() + QStringLiteral("/script");
 }
 
 QString simulatedDeviceLibrary() {

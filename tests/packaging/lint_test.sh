@@ -8,7 +8,7 @@ complain() {
   echo "$*"
   status=1
 }
-scripts=(packaging/setup packaging/release packaging/linux/wheel tests/packaging/wheel_test.sh packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/bundle tests/run .ci/run)
+scripts=(packaging/setup packaging/release packaging/linux/wheel tests/packaging/wheel_test.sh packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link tests/run .ci/run)
 
 for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh; do
   bash -n "$script" || complain "$script: bash refuses it"
@@ -18,8 +18,16 @@ if command -v shellcheck >/dev/null; then
 else
   echo "no shellcheck here"
 fi
-python3 -c 'import plistlib, sys; plistlib.load(open(sys.argv[1], "rb"))' packaging/macos/Info.plist.in ||
-  complain "Info.plist.in is no property list"
+python3 - packaging/macos/Info.plist.in <<'P' || complain "Info.plist.in is wrong: see above"
+import plistlib, sys
+with open(sys.argv[1], "rb") as file:
+    plist = plistlib.load(file)
+document, = plist["CFBundleDocumentTypes"]
+exported, = plist["UTExportedTypeDeclarations"]
+assert document["LSItemContentTypes"] == [exported["UTTypeIdentifier"]]
+assert exported["UTTypeTagSpecification"]["public.filename-extension"] == ["highwater"]
+assert not [key for key in plist if "Icon" in key], "an icon lies in a bundle, and there is none"
+P
 if python3 -c 'import yaml' 2>/dev/null; then
   python3 - <<'P' || complain "a workflow: see above"
 import yaml

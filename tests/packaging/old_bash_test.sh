@@ -3,8 +3,8 @@
 # A search for what later versions added (bash's NEWS and CHANGES), not a run: darwin_test.sh runs the scripts.
 set -euo pipefail
 cd "$1"
-scripts=(packaging/{setup,run,format,tidy,with-torch,common.sh,libtorch.sh,macos/bundle} tests/run tests/bench/run tests/reliability/run
-  tests/packaging/{asserts,install_test,bundle_test,lint_test,pch_ccache_test,wall_test,worker_only_test}.sh)
+scripts=(packaging/{setup,run,format,tidy,with-torch,common.sh,libtorch.sh} tests/run tests/bench/run tests/reliability/run
+  tests/packaging/{asserts,install_test,lint_test,pch_ccache_test,wall_test,worker_only_test}.sh)
 
 # NAME: EXPRESSION, an extended regular expression
 read -r -d '' constructs <<'L' || true
@@ -40,7 +40,7 @@ while IFS= read -r line; do
 done <<<"$constructs"
 
 # Under set -u an empty array counts as unset before 4.4: arrays are only for what is never empty.
-for script in packaging/{setup,run,common.sh,libtorch.sh,macos/bundle} tests/run; do
+for script in packaging/{setup,run,common.sh,libtorch.sh} tests/run; do
   if found=$(grep -nE '\$\{[a-z_]+\[[@*]\]\}' "$script"); then
     printf '%s uses an array, which must not be empty in bash 3.2:\n%s\n' "$script" "$found"
     status=1

@@ -181,7 +181,6 @@ Result<DataFiles> findSampleData(const std::filesystem::path& programFolder) {
     folders.emplace_back(given);
   } else {
     folders.push_back(programFolder / ".." / "share" / "highwater" / "datasets");
-    folders.push_back(programFolder / ".." / "Resources" / "datasets");  // a macOS bundle
     folders.emplace_back(HIGHWATER_DATASETS_FOLDER);
   }
   std::string looked;

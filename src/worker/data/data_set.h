@@ -42,8 +42,8 @@ struct DataFiles {
   std::filesystem::path heldOut;
 };
 /// Finds the sample data set in $HIGHWATER_DATASETS or, where that is unset, in
-/// ../share/highwater/datasets from `programFolder`, in a bundle's Resources, or in the sources.
-/// Returns kNotFound, which names the folders, where none has it.
+/// ../share/highwater/datasets from `programFolder`, or in the sources. Returns kNotFound, which
+/// names the folders, where none has it.
 [[nodiscard]] Result<DataFiles> findSampleData(const std::filesystem::path& programFolder);
 
 }  // namespace highwater::worker
