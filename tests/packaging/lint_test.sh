@@ -61,9 +61,4 @@ else
   echo "no PyYAML here"
 fi
 ! grep -nE '@[A-Z]+@' README.md CONTRIBUTING.md docs/*.md || complain "a placeholder: see above"
-if command -v ruby >/dev/null; then
-  ruby -c packaging/macos/highwater.rb >/dev/null || complain "highwater.rb: see above"
-else
-  echo "no ruby here"
-fi
 exit $status
