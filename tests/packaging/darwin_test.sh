@@ -11,7 +11,7 @@ else
   export BASH_COMPAT=3.2
 fi
 
-# A Mac of $scratch/machine ("Darwin arm64") and $scratch/macos ("14.5"), with the command line tools if
+# A Mac of $scratch/machine ("Darwin arm64") and $scratch/macos ("15.5"), with the command line tools if
 # $scratch/tools-path exists. Homebrew lies in $scratch/brew; its list of formulae says what is installed.
 stand_in uname <<S
 machine=\$(cat "$scratch/machine")
@@ -82,7 +82,7 @@ reset() {
   rm -rf build .venv calls python-calls brew break-brew old-homebrew
   : >calls
   echo "Darwin arm64" >machine
-  echo 14.5 >macos
+  echo 15.5 >macos
   echo /Library/Developer/CommandLineTools >tools-path
   brew_stand_in
   for name in $formulae; do mkdir -p "brew/opt/$name"; done
@@ -146,6 +146,20 @@ echo 13.6 >macos
 attempt packaging/setup
 expect_status 1
 expect_said "macOS 13.6 is too old"
+# Homebrew has no bottles for macOS 14: only what is there already can be used.
+reset
+echo 14.7 >macos && rm -r brew/opt/qtbase
+attempt packaging/setup
+expect_status 1
+expect_said "Homebrew has no built packages for macOS 14.7 any more"
+expect_said "install by hand: qtbase"
+! grep -q 'brew install' calls || broken "brew would compile Qt"
+HIGHWATER_SKIP_PACKAGES=1 attempt packaging/setup
+expect_status 0
+reset
+echo 14.7 >macos
+attempt packaging/setup
+expect_status 0
 reset
 rm tools-path
 attempt packaging/setup
