@@ -128,6 +128,11 @@ rm -r brew/opt/qtbase && touch old-homebrew
 attempt packaging/setup
 expect_status 0
 grep -q '^brew install qt$' calls || broken "qt was not installed for qtbase"
+reset
+rm -r brew/opt/qtbase brew/opt/qtsvg && touch old-homebrew
+attempt packaging/setup
+expect_status 0
+grep -q '^brew install qt$' calls || broken "qt was not installed for both"
 
 # What can go wrong says what to do.
 reset
