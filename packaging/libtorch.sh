@@ -200,7 +200,7 @@ install_libtorch() {
     fail "PyTorch has no builds for Intel Macs any more" "$way_out"
   python=$(python_for_venv) ||
     fail "no python3 between 3.$(oldest_python) and 3.14 that can make virtual environments was found" \
-      "Debian and Ubuntu: apt-get install python3-venv; macOS: brew install python" "$way_out"
+      "Debian and Ubuntu: apt-get install python3-venv; macOS: brew install python@3.13" "$way_out"
   say "installing PyTorch $torch_reference into .venv (about 200 MB to fetch, 1 GB on disk)"
   "$python" -m venv "$venv" >&2 || fail "$python could not make the virtual environment $venv" \
     "Debian and Ubuntu: apt-get install python3-venv" "$way_out"

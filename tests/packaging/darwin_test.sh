@@ -49,9 +49,11 @@ S
 stand_in ninja <<<'case "$*" in *simmps*) exit 1 ;; esac'
 stand_in ctest <<<'echo "ctest $* with $QT_QPA_PLATFORM"'
 stand_in git <<<'exit 0'
-# The user's python3 has no torch; that of the venv makes one where pip is asked to.
+# The user's python3 has no torch; that of the venv makes one where pip is asked to. With $scratch/new-python it
+# is of a version that PyTorch has no wheels for.
 real_python=$(command -v python3)
 stand_in python3 <<S
+[ ! -e "$scratch/new-python" ] || exit 1
 echo "python3 \$*" | head -1 >>"$scratch/python-calls"
 case "\$*" in
   *find_spec* | *"import torch"*) exit 0 ;;
@@ -60,7 +62,12 @@ case "\$*" in
   *) exec "$real_python" "\$@" ;;
 esac
 S
-for other in python3.10 python3.11 python3.12 python3.13 python3.14; do stand_in "$other" <<<'exit 1'; done
+for other in python3.10 python3.11 python3.12 python3.14; do stand_in "$other" <<<'exit 1'; done
+# As Homebrew installs it.
+stand_in python3.13 <<S
+[ -e "$scratch/brew/opt/python@3.13" ] || exit 1
+case "\$*" in *"-m venv"*) mkdir -p "\$3/bin" && cp "$scratch/venv-python" "\$3/bin/python" ;; esac
+S
 cat >venv-python <<'S'
 #!/usr/bin/env bash
 case "$*" in
@@ -79,7 +86,7 @@ echo '{}' >CMakePresets.json
 touch -t 202001010000 CMakePresets.json
 
 reset() {
-  rm -rf build .venv calls python-calls brew break-brew old-homebrew
+  rm -rf build .venv calls python-calls brew break-brew old-homebrew new-python
   : >calls
   echo "Darwin arm64" >machine
   echo 15.5 >macos
@@ -133,6 +140,16 @@ rm -r brew/opt/qtbase brew/opt/qtsvg && touch old-homebrew
 attempt packaging/setup
 expect_status 0
 grep -q '^brew install qt$' calls || broken "qt was not installed for both"
+
+# A Python that PyTorch has no wheels for: one that it has is installed, and makes the virtual environment.
+reset
+touch new-python
+cp packaging/libtorch.sh libtorch.kept
+sed 's|/usr/bin/python3|/no/such/python3|' libtorch.kept >packaging/libtorch.sh # a Mac's is Python 3.9
+attempt packaging/setup
+mv libtorch.kept packaging/libtorch.sh
+expect_status 0
+grep -q '^brew install python@3.13$' calls || broken "no Python was installed"
 
 # What can go wrong says what to do.
 reset
