@@ -19,6 +19,7 @@ case \${1:-} in -sm) echo "\$machine" ;; *) echo "\${machine%% *}" ;; esac
 S
 stand_in sw_vers <<<"cat '$scratch/macos'"
 stand_in xcode-select <<<"cat '$scratch/tools-path' 2>/dev/null || exit 2"
+stand_in clang++ <<<"cat >'$scratch/compiled'; [ ! -e '$scratch/broken-clang' ] || { echo 'You have not agreed to the Xcode license agreements'; exit 69; }"
 stand_in sysctl <<<'case $2 in hw.ncpu) echo 10 ;; hw.memsize) echo 6442450944 ;; *) exit 1 ;; esac'
 brew_stand_in() {
   stand_in brew <<S
@@ -86,7 +87,7 @@ echo '{}' >CMakePresets.json
 touch -t 202001010000 CMakePresets.json
 
 reset() {
-  rm -rf build .venv calls python-calls brew break-brew old-homebrew new-python
+  rm -rf build .venv calls python-calls brew break-brew old-homebrew new-python broken-clang
   : >calls
   echo "Darwin arm64" >machine
   echo 15.5 >macos
@@ -188,6 +189,18 @@ attempt packaging/setup
 expect_status 1
 expect_said "xcode-select --install"
 [ ! -e python-calls ] || broken "python3 was called before the command line tools were looked for"
+reset
+touch broken-clang && rm -r brew/opt/zstd
+attempt packaging/setup
+expect_status 1
+expect_said "You have not agreed to the Xcode license agreements"
+expect_said "sudo xcodebuild -license accept"
+! grep -q 'brew install' calls || broken "something was installed before the compiler was tried"
+# What is asked of the compiler is C++20.
+for compiler in g++ clang++-16; do
+  ! command -v "$compiler" >/dev/null || "$compiler" -std=c++20 -fsyntax-only -x c++ compiled ||
+    broken "$compiler does not take it"
+done
 reset
 echo "Darwin x86_64" >machine
 attempt packaging/setup

@@ -254,6 +254,7 @@ expect_status 0
 # On macOS 14 a PyTorch that needs macOS 15 is passed over.
 stand_in uname <<<'case $1 in -sm) echo Darwin arm64 ;; *) echo Darwin ;; esac'
 stand_in xcode-select <<<'echo /Library/Developer/CommandLineTools'
+stand_in clang++ <<<'exit 0'
 make_torch "$scratch/newest" 2.15.0
 for version in 14.7.1 15.0; do
   stand_in sw_vers <<<"echo $version"
