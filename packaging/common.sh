@@ -87,8 +87,17 @@ configure() {
   fi
   say "configuring ${folder#"$checkout/"}"
   mkdir -p "$folder"
+  # CMake looks beside the PATH's folders first: an active conda environment would give its own zstd, Qt and SQLite.
+  local without=
+  if [ -n "${CONDA_PREFIX:-}" ] && [ -z "${HIGHWATER_SKIP_PACKAGES:-}" ]; then
+    case ":${CMAKE_PREFIX_PATH:-}:" in
+      *[:\;]"$CONDA_PREFIX"[:\;]*) ;; # asked for
+      *) without=$CONDA_PREFIX ;;
+    esac
+  fi
   (cd "$checkout" && cmake --preset "$preset" $fresh "-DTorch_DIR=$torch_dir" \
-    "-DHIGHWATER_TORCH_BUILD=$torch_build" "-DHIGHWATER_WERROR=$werror" -B "$folder") \
+    "-DHIGHWATER_TORCH_BUILD=$torch_build" "-DHIGHWATER_WERROR=$werror" "-DCMAKE_IGNORE_PREFIX_PATH=$without" \
+    -B "$folder") \
     >"$folder/configure.log" 2>&1 || {
     tail -25 "$folder/configure.log" >&2
     fail "configuring ${folder#"$checkout/"} failed; the whole log is ${folder#"$checkout/"}/configure.log"

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$1"
 scripts=(packaging/{setup,run,format,tidy,with-torch,common.sh,libtorch.sh} tests/run tests/bench/run tests/reliability/run
-  tests/packaging/{asserts,install_test,lint_test,pch_ccache_test,wall_test,worker_only_test}.sh)
+  tests/packaging/{asserts,conda_test,install_test,lint_test,pch_ccache_test,wall_test,worker_only_test}.sh)
 
 # NAME: EXPRESSION, an extended regular expression
 read -r -d '' constructs <<'L' || true
