@@ -271,6 +271,23 @@ class Build(unittest.TestCase):
         self.assertIn("for PyTorch 2.13.0, only for 2.9.0, 2.9.1 and 2.10.0, and there is no C++ compiler",
                       _library.find_library()[1])
 
+    def test_a_stub_of_macos_is_no_compiler(self):
+        del os.environ["CXX"]
+        for path, answer, found in (("/usr/bin/clang++", 0, ["clang++"]), ("/usr/bin/clang++", 2, []),
+                                    ("/usr/bin/clang++", None, []), ("/opt/homebrew/bin/clang++", 2, ["clang++"])):
+            asked = mock.Mock(return_value=mock.Mock(returncode=answer))
+            if answer is None:
+                asked.side_effect = subprocess.TimeoutExpired("xcode-select", 5)
+            with self.subTest(path=path, answer=answer), mock.patch.object(sys, "platform", "darwin"), \
+                    mock.patch.object(_library.shutil, "which", return_value=path), \
+                    mock.patch.object(_library.subprocess, "run", asked):
+                self.assertEqual(_library.compiler(), found)
+                for call in asked.call_args_list:
+                    self.assertEqual(call.args[0], ["/usr/bin/xcode-select", "-p"])
+                if not found:
+                    problem = _library.build(self.torch, self.native, os.path.join(self.folder, "library"))
+                    self.assertIn("Install the command line tools of Xcode (xcode-select --install)", problem)
+
     def test_cache_that_cannot_be_made(self):
         open(self.cache, "w").close()
         self.assertIn("cannot write the cache folder", _library.find_library()[1])

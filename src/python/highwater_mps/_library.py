@@ -318,9 +318,21 @@ def compiler() -> list[str]:
     given = shlex.split(os.environ.get("CXX", ""))
     names = ("clang++",) if sys.platform == "darwin" else ("g++", "c++", "clang++")
     for command in ([given] if given else [[name] for name in names]):
-        if shutil.which(command[0]):
+        path = shutil.which(command[0])
+        if path and not _is_stub(path):
             return command
     return []
+
+
+def _is_stub(path: str) -> bool:
+    """Whether a program of macOS only opens a dialog that offers to install the command line tools."""
+    if sys.platform != "darwin" or os.path.dirname(path) != "/usr/bin":
+        return False
+    try:
+        return subprocess.run(["/usr/bin/xcode-select", "-p"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, timeout=5, check=False).returncode != 0
+    except (OSError, subprocess.TimeoutExpired):
+        return True
 
 
 def _compiler_environment() -> dict[str, str]:
