@@ -288,6 +288,14 @@ class Build(unittest.TestCase):
                     problem = _library.build(self.torch, self.native, os.path.join(self.folder, "library"))
                     self.assertIn("Install the command line tools of Xcode (xcode-select --install)", problem)
 
+    def test_variables_that_change_the_compiler(self):
+        changing = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET")
+        os.environ.update(dict.fromkeys(changing, "11.0"))
+        os.environ["SDKROOT"] = "/sdk"  # conda's compilers need it
+        environment = _library._compiler_environment()
+        self.assertFalse(set(changing) & set(environment))
+        self.assertEqual(environment["SDKROOT"], "/sdk")
+
     def test_cache_that_cannot_be_made(self):
         open(self.cache, "w").close()
         self.assertIn("cannot write the cache folder", _library.find_library()[1])

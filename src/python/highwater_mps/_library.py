@@ -336,9 +336,12 @@ def _is_stub(path: str) -> bool:
 
 
 def _compiler_environment() -> dict[str, str]:
-    """Without variables of the script's that change what a compiler finds."""
+    """Without variables of the script's that change what a compiler finds.
+
+    conda's compilers set the deployment target to macOS 11, whose C++ library lacks what the sources use.
+    """
     return {name: value for name, value in os.environ.items()
-            if name not in ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")}
+            if name not in ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET")}
 
 
 @contextlib.contextmanager
