@@ -63,6 +63,32 @@ class TestInterpreters : public QObject {
     QCOMPARE(findInterpreters({}, QProcessEnvironment()), QStringList());
   }
 
+  /// From the Finder the PATH of a Mac is /usr/bin alone.
+  void looksWhereMacsHaveThem() {
+    using window::SystemPython;
+    const QString usual = QStringLiteral("/usr/bin/python3");
+    if (!QFileInfo(usual).isExecutable()) QSKIP("there is no /usr/bin/python3");
+    QProcessEnvironment environment;
+    environment.insert("PATH", "/usr/bin");
+    const auto found = [&](SystemPython system) {
+      QStringList all = findInterpreters({}, environment, system);
+      all.removeAll("/opt/homebrew/bin/python3");
+      return all;
+    };
+    QCOMPARE(found(SystemPython::kOrdinary), QStringList{usual});
+    QCOMPARE(found(SystemPython::kMac), QStringList{usual});
+    QCOMPARE(found(SystemPython::kStub), QStringList());
+    environment.insert("HOME", folder_->path());
+    const QString pyenvs = program(".pyenv/shims/python3", "");
+    const QString condas = program("miniconda3/bin/python3", "");
+    QCOMPARE(found(SystemPython::kOrdinary), QStringList{usual});
+    QCOMPARE(found(SystemPython::kMac), QStringList({pyenvs, condas, usual}));
+    QCOMPARE(found(SystemPython::kStub), QStringList({pyenvs, condas}));
+    const QString own = program("bin/python3", "");
+    environment.insert("PATH", "/usr/bin:" + folder_->filePath("bin"));
+    QCOMPARE(found(SystemPython::kMac), QStringList({own, pyenvs, condas, usual}));
+  }
+
   void asksThePythonOfTheBuild() {
     const InterpreterAnswer answer = ask(HIGHWATER_TEST_PYTHON);
     QVERIFY2(answer.problem.isEmpty(), qPrintable(answer.problem));

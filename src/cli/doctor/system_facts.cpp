@@ -9,6 +9,7 @@
 #include <array>
 
 #include "core/sim_knobs.h"
+#include "session/command_line_tools.h"
 #include "session/line_log.h"
 
 namespace highwater::cli {
@@ -33,17 +34,6 @@ constexpr std::array kVariables = {
              "a worker that is silent for longer counts as hung (default 10000)"},
     Variable{"HIGHWATER_START_TIMEOUT_MS", "the same limit until training starts (default 60000)"},
 };
-
-/// True if programs in /usr/bin may be stubs that offer to install Apple's command line tools.
-bool lacksCommandLineTools() {
-#ifdef Q_OS_MACOS
-  QProcess process;
-  process.start(QStringLiteral("/usr/bin/xcode-select"), {QStringLiteral("-p")});
-  return !process.waitForFinished(kVersionTimeoutMs) || process.exitCode() != 0;
-#else
-  return false;
-#endif
-}
 
 Tool findTool(const QString& name, bool usrBinHasStubs) {
   Tool tool{name, QStandardPaths::findExecutable(name), {}};
@@ -82,7 +72,7 @@ SystemFacts readSystemFacts() {
   facts.isMac = true;
   facts.macOs = QOperatingSystemVersion::current().majorVersion();
 #endif
-  const bool stubs = lacksCommandLineTools();
+  const bool stubs = session::lacksCommandLineTools();
   for (const char* name : {"python3", "c++", "clang++", "g++", "cmake", "ninja"}) {
     facts.tools.push_back(findTool(QLatin1String(name), stubs));
   }

@@ -5,6 +5,7 @@
 #include <QJsonObject>
 #include <QStandardPaths>
 
+#include "session/command_line_tools.h"
 #include "session/python_package.h"
 
 namespace highwater::window {
@@ -37,9 +38,29 @@ QString lastLine(const QByteArray& err) {
   return line.size() > 120 ? line.left(120) + QStringLiteral("…") : line;
 }
 
+/// Where a Mac's users have their Pythons, outside of the PATH that the Finder gives.
+QStringList foldersOfMacs(const QString& home) {
+  QStringList folders{QStringLiteral("/opt/homebrew/bin")};
+  if (home.isEmpty()) return folders;
+  for (const char* each :
+       {"/.pyenv/shims", "/miniconda3/bin", "/miniforge3/bin", "/anaconda3/bin", "/.local/bin"}) {
+    folders << home + QLatin1String(each);
+  }
+  return folders;
+}
+
 }  // namespace
 
-QStringList findInterpreters(const QStringList& folders, const QProcessEnvironment& environment) {
+SystemPython systemPython() {
+#ifdef Q_OS_MACOS
+  return session::lacksCommandLineTools() ? SystemPython::kStub : SystemPython::kMac;
+#else
+  return SystemPython::kOrdinary;
+#endif
+}
+
+QStringList findInterpreters(const QStringList& folders, const QProcessEnvironment& environment,
+                             SystemPython system) {
   QStringList candidates;
   for (const QString& folder : folders) {
     if (folder.isEmpty()) continue;
@@ -57,9 +78,21 @@ QStringList findInterpreters(const QStringList& folders, const QProcessEnvironme
   for (const QString& each : candidates) {
     if (!each.isEmpty()) add(each + QStringLiteral("/bin/python"));
   }
-  const QStringList path =
-      environment.value(QStringLiteral("PATH")).split(u':', Qt::SkipEmptyParts);
-  if (!path.isEmpty()) add(QStandardPaths::findExecutable(QStringLiteral("python3"), path));
+  const auto addFrom = [&add](const QStringList& path) {
+    if (!path.isEmpty()) add(QStandardPaths::findExecutable(QStringLiteral("python3"), path));
+  };
+  const QString usrBin = QStringLiteral("/usr/bin");
+  QStringList path = environment.value(QStringLiteral("PATH")).split(u':', Qt::SkipEmptyParts);
+  if (system == SystemPython::kOrdinary) {
+    addFrom(path);
+    return found;
+  }
+  const bool hasUsrBin = path.removeAll(usrBin) > 0;
+  addFrom(path);
+  for (const QString& each : foldersOfMacs(environment.value(QStringLiteral("HOME")))) {
+    addFrom({each});
+  }
+  if (hasUsrBin && system == SystemPython::kMac) addFrom({usrBin});
   return found;
 }
 
