@@ -2,6 +2,7 @@
 
 #include <QApplication>
 #include <QFile>
+#include <QFontDatabase>
 #include <QWidget>
 
 /// Registers the resources of this static library. The macro requires the global namespace.
@@ -188,6 +189,9 @@ QString Theme::styleSheet() const {
     sheet.replace(QLatin1String(token), color.name());
   }
   sheet.replace(QLatin1String("@mode@"), QLatin1String(isDark ? "dark" : "light"));
+  // Not "monospace", which a Mac does not have, and looks for among all its fonts.
+  sheet.replace(QLatin1String("@fixed@"),
+                QFontDatabase::systemFont(QFontDatabase::FixedFont).family());
   return sheet;
 }
 
