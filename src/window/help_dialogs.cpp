@@ -20,6 +20,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "views/desktop_keys.h"
 #include "views/panes/time_keys.h"
 #include "window/tr.h"
 
@@ -118,8 +119,9 @@ void showKeysDialog(QWidget* parent) {
       return key.toString(QKeySequence::NativeText);
     };
     add(1, nameOf(QKeySequence::Copy), tr("Copy"));
-    add(1, nameOf(Qt::Key_F2), tr("Rename recording…"));
-    add(1, nameOf(Qt::Key_Delete), tr("Delete recording…"));
+    const views::DesktopKeys keys = views::desktopKeys();
+    add(1, nameOf(keys.rename.front()), tr("Rename recording…"));
+    add(1, nameOf(keys.remove.front()), tr("Delete recording…"));
     grid->setRowStretch(std::max(rows[0], rows[1]), 1);
   }
   dialog->show();

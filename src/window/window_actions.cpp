@@ -15,7 +15,7 @@ namespace highwater::window {
 
 using views::Icon;
 
-WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
+WindowActions::WindowActions(QMainWindow* window, views::Desktop desktop)
     : QObject(window),
       window_(window),
       themes_(new QActionGroup(this)),
@@ -32,8 +32,10 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
                  tr("Measure what another value of a knob gains, in turns with what it is"));
   sweep = make(tr("Sweep"), "sweepAction", {}, tr("Measure safe settings, and recommend one"));
   open = make(tr("Open recording…"), "openAction", QKeySequence::Open, {});
-  reload = make(tr("Reload recording"), "reloadAction", QKeySequence(Qt::Key_F5),
+  const views::DesktopKeys desktopKeys = views::desktopKeys(desktop);
+  reload = make(tr("Reload recording"), "reloadAction", desktopKeys.reload.front(),
                 tr("Read the file of this recording again"));
+  reload->setShortcuts(desktopKeys.reload);
   compare = make(tr("Compare with recording…"), "compareAction", {},
                  tr("Say what tells this recording from another one"));
   saveAs = make(tr("Save recording as…"), "saveAsAction", QKeySequence::SaveAs, {});
@@ -72,20 +74,12 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
   search = make(tr("Search…"), "searchAction", QKeySequence(Qt::Key_Slash),
                 tr("Search ops, modules, markers, call sites and the log"));
   search->setShortcuts({QKeySequence(Qt::Key_Slash), QKeySequence(QKeySequence::Find)});
-  nextHit = make(tr("Next hit"), "nextHitAction", QKeySequence(Qt::Key_F3),
+  nextHit = make(tr("Next hit"), "nextHitAction", desktopKeys.nextHit.front(),
                  tr("Go to the next hit of the search"));
-  previousHit = make(tr("Previous hit"), "previousHitAction", QKeySequence(Qt::SHIFT | Qt::Key_F3),
+  nextHit->setShortcuts(desktopKeys.nextHit);
+  previousHit = make(tr("Previous hit"), "previousHitAction", desktopKeys.previousHit.front(),
                      tr("Go to the previous hit of the search"));
-  // The platform's keys as well, such as Ctrl+G.
-  const auto addKeys = [](QAction* action, QKeySequence::StandardKey key) {
-    QList<QKeySequence> all = action->shortcuts();
-    for (const QKeySequence& each : QKeySequence::keyBindings(key)) {
-      if (!all.contains(each)) all << each;
-    }
-    action->setShortcuts(all);
-  };
-  addKeys(nextHit, QKeySequence::FindNext);
-  addKeys(previousHit, QKeySequence::FindPrevious);
+  previousHit->setShortcuts(desktopKeys.previousHit);
   mark = make(tr("Mark"), "markAction", QKeySequence(Qt::Key_M),
               tr("Add a note at the cursor, or now"));
   commands = make(tr("Commands…"), "commandsAction", QKeySequence(Qt::CTRL | Qt::Key_K),
@@ -109,7 +103,7 @@ WindowActions::WindowActions(QMainWindow* window, Desktop desktop)
                    QKeySequence(Qt::CTRL | Qt::Key_L),
                    tr("Every op of the next %1 steps, with shapes and memory").arg(kOpSteps));
   makeMenus();
-  if (desktop == Desktop::kMac) makeWindowMenu();
+  if (desktop == views::Desktop::kMac) makeWindowMenu();
   makeHelpMenu();
   nameOtherwise();
   updateIcons();

@@ -4,6 +4,7 @@
 #include <QObject>
 
 #include "core/events_generated.h"
+#include "views/desktop_keys.h"
 #include "window/theme_choice.h"
 
 class QActionGroup;
@@ -12,21 +13,12 @@ class QMenu;
 
 namespace highwater::window {
 
-/// The desktop whose habits the menus follow. A Mac has a Window menu; elsewhere the frame
-/// minimizes and zooms.
-enum class Desktop { kMac, kOther };
-#ifdef __APPLE__
-inline constexpr Desktop kOwnDesktop = Desktop::kMac;
-#else
-inline constexpr Desktop kOwnDesktop = Desktop::kOther;
-#endif
-
 /// The actions and menus of the window. The main window connects them.
 class WindowActions final : public QObject {
   Q_OBJECT
 
  public:
-  explicit WindowActions(QMainWindow* window, Desktop desktop = kOwnDesktop);
+  explicit WindowActions(QMainWindow* window, views::Desktop desktop = views::kOwnDesktop);
 
   QAction *run, *pause, *stop, *emptyCache, *sweep, *tryKnob;
   QAction *open, *reload, *compare, *saveAs, *exportPicture, *exportData;

@@ -23,7 +23,7 @@
 #include "window/window_actions.h"
 
 using namespace highwater;
-using window::Desktop;
+using views::Desktop;
 using window::WindowActions;
 
 namespace {
@@ -161,6 +161,35 @@ class TestDesktop : public QObject {
     test::makeActive(mac);
     trigger("bringToFrontAction");
     QCOMPARE(QApplication::activeWindow(), &mac);
+  }
+
+  /// The function keys and the forward delete of a MacBook are behind fn: menus name others.
+  void aMacNamesKeysThatItHas() {
+    QMainWindow mac, other;
+    const WindowActions ofMac(&mac, Desktop::kMac), ofOther(&other, Desktop::kOther);
+    for (const QAction* each : mac.actions()) {
+      if (each->shortcut().isEmpty()) continue;
+      const Qt::Key key = each->shortcut()[0].key();
+      QVERIFY2((key < Qt::Key_F1 || key > Qt::Key_F35) && key != Qt::Key_Delete,
+               qPrintable(each->text()));
+    }
+    QCOMPARE(ofMac.nextHit->shortcut(), QKeySequence(Qt::CTRL | Qt::Key_G));
+    QVERIFY(ofMac.nextHit->shortcuts().contains(Qt::Key_F3));
+    QCOMPARE(ofOther.nextHit->shortcut(), QKeySequence(Qt::Key_F3));
+    QCOMPARE(ofOther.reload->shortcut(), QKeySequence(Qt::Key_F5));
+    QVERIFY(ofMac.reload->toolTip().contains(
+        QKeySequence(Qt::CTRL | Qt::SHIFT | Qt::Key_R).toString(QKeySequence::NativeText)));
+    const views::DesktopKeys keys = views::desktopKeys(Desktop::kMac);
+    QCOMPARE(keys.remove.front(), QKeySequence(Qt::CTRL | Qt::Key_Backspace));
+    QCOMPARE(keys.rename.front(), QKeySequence(Qt::CTRL | Qt::Key_Return));
+    // No key does two things.
+    for (const QMainWindow* window : {&mac, &other}) {
+      QList<QKeySequence> all;
+      for (const QAction* each : window->actions()) all << each->shortcuts();
+      for (const QKeySequence& each : all) {
+        QVERIFY2(each.isEmpty() || all.count(each) == 1, qPrintable(each.toString()));
+      }
+    }
   }
 
   void theMenuOffersWhatThisMachineRuns() {

@@ -9,7 +9,9 @@
 #include <QPainter>
 #include <QToolButton>
 
+#include "views/desktop_keys.h"
 #include "views/icons.h"
+#include "views/key_text.h"
 #include "views/panels/link_button.h"
 #include "views/theme.h"
 
@@ -100,9 +102,8 @@ void SearchBar::makeChips() {
 }
 
 void SearchBar::makeLinks() {
-  const auto keyText = [](QKeyCombination key) {
-    return QKeySequence(key).toString(QKeySequence::NativeText);
-  };
+  const DesktopKeys keys = desktopKeys();
+  const QString next = keyText(keys.nextHit.front()), previous = keyText(keys.previousHit.front());
   struct Link {
     QString text;
     const char* name;
@@ -110,12 +111,10 @@ void SearchBar::makeLinks() {
     int direction;  ///< 0: close
   };
   const Link links[] = {
-      {tr("Previous"), "previousHitButton", keyText(Qt::SHIFT | Qt::Key_F3),
-       tr("Previous hit (%1; Shift+Return in the field, Shift+N elsewhere)")
-           .arg(keyText(Qt::SHIFT | Qt::Key_F3)),
-       -1},
-      {tr("Next"), "nextHitButton", keyText(Qt::Key_F3),
-       tr("Next hit (%1; Return in the field, N elsewhere)").arg(keyText(Qt::Key_F3)), 1},
+      {tr("Previous"), "previousHitButton", previous,
+       tr("Previous hit (%1; Shift+Return in the field, Shift+N elsewhere)").arg(previous), -1},
+      {tr("Next"), "nextHitButton", next,
+       tr("Next hit (%1; Return in the field, N elsewhere)").arg(next), 1},
       {tr("Close"), "closeSearchButton", tr("Esc"), tr("Close the search (Esc)"), 0}};
   for (const Link& each : links) {
     auto* pair = new QHBoxLayout;

@@ -11,6 +11,7 @@
 #include <cmath>
 
 #include "run/recordings_folder.h"
+#include "views/desktop_keys.h"
 #include "views/theme.h"
 #include "window/start/drop_place.h"
 #include "window/start/recording_changes.h"
@@ -160,14 +161,16 @@ RecentRecordings::RecentRecordings(QWidget* parent)
   table_->setContextMenuPolicy(Qt::CustomContextMenu);
   connect(table_, &QWidget::customContextMenuRequested, this, &RecentRecordings::showMenu);
   connect(drop_, &DropPlace::chooseRequested, this, &RecentRecordings::chooseRequested);
-  const auto onKey = [this](Qt::Key key, auto act) {
-    auto* shortcut = new QShortcut(key, table_, nullptr, nullptr, Qt::WidgetShortcut);
-    connect(shortcut, &QShortcut::activated, this, [this, act] {
-      if (const QString path = currentPath(); !path.isEmpty()) (this->*act)(path);
-    });
+  const auto onKeys = [this](const QList<QKeySequence>& keys, auto act) {
+    for (const QKeySequence& key : keys) {
+      auto* shortcut = new QShortcut(key, table_, nullptr, nullptr, Qt::WidgetShortcut);
+      connect(shortcut, &QShortcut::activated, this, [this, act] {
+        if (const QString path = currentPath(); !path.isEmpty()) (this->*act)(path);
+      });
+    }
   };
-  onKey(Qt::Key_F2, &RecentRecordings::rename);
-  onKey(Qt::Key_Delete, &RecentRecordings::remove);
+  onKeys(views::desktopKeys().rename, &RecentRecordings::rename);
+  onKeys(views::desktopKeys().remove, &RecentRecordings::remove);
 }
 
 QString RecentRecordings::currentPath() const {
@@ -204,9 +207,10 @@ void RecentRecordings::showMenu(const QPoint& at) {
   const bool missing = preview.state == PreviewState::kMissing;
   menu->addAction(tr("Open"), this, [this, path] { emit openRequested(path); })
       ->setEnabled(!missing);
-  menu->addAction(tr("Rename…"), QKeySequence(Qt::Key_F2), this, [this, path] { rename(path); })
+  const views::DesktopKeys keys = views::desktopKeys();
+  menu->addAction(tr("Rename…"), keys.rename.front(), this, [this, path] { rename(path); })
       ->setEnabled(!missing);
-  menu->addAction(tr("Delete…"), QKeySequence(Qt::Key_Delete), this, [this, path] { remove(path); })
+  menu->addAction(tr("Delete…"), keys.remove.front(), this, [this, path] { remove(path); })
       ->setEnabled(!missing);
   // A file that exists in the recordings' folder would be back at once.
   menu->addAction(tr("Remove from the list"), this, [this, path] { emit forgetRequested(path); })
