@@ -22,6 +22,7 @@
 
 #include "core/scenarios.h"
 #include "run/recordings_folder.h"
+#include "support/active_window.h"
 #include "support/own_home.h"
 #include "support/recording_file.h"
 #include "support/test_program.h"
@@ -503,6 +504,7 @@ class TestStartPage : public QObject {
     QVERIFY(window.findChild<QLineEdit*>("recordingName"));
     QTest::keyClick(window.findChild<QLineEdit*>("recordingName"), Qt::Key_Escape);
     QTRY_VERIFY(!window.findChild<QLineEdit*>("recordingName"));
+    test::makeActive(window);
     table->setFocus();
     QTest::keyClick(table, Qt::Key_F2);
     auto* name = window.findChild<QLineEdit*>("recordingName");
@@ -530,6 +532,7 @@ class TestStartPage : public QObject {
     QVERIFY(asked);
     asked->window()->close();
     QTRY_VERIFY(!window.findChild<QPushButton*>("deleteButton"));
+    test::makeActive(window);
     table->setFocus();
     QTest::keyClick(table, Qt::Key_Delete);
     auto* sure = window.findChild<QPushButton*>("deleteButton");
