@@ -149,7 +149,7 @@ std::string problemText(const CLI::App& app, const CLI::ParseError& wrong) {
     }
   }
   if (lacks && message.starts_with("COMMAND")) {
-    return "there is no program to run; give it after --, as in highwater run -- python train.py";
+    return "there is no program to run; give it after --, as in highwater run -- python3 train.py";
   }
   return message + suggestion(command) + "; " + listed;
 }

@@ -127,7 +127,7 @@ class CommandLine {
   static Result<void> checkSeparator(const std::vector<const char*>& words) {
     if (words.size() > 2 && std::string_view(words[1]) == "sweep" &&
         std::string_view(words.back()) == "--") {
-      return usageError("no program follows --; for example: highwater sweep -- python train.py");
+      return usageError("no program follows --; for example: highwater sweep -- python3 train.py");
     }
     return {};
   }
@@ -194,7 +194,7 @@ class CommandLine {
     sweep_->footer(
         "--batch and --seq are measured first. No other setting is tried whose predicted memory "
         "may exceed the limit. The spread is the interquartile range of the tokens per second, as "
-        "a share of their median. Of your own program, as in highwater sweep -- python train.py, "
+        "a share of their median. Of your own program, as in highwater sweep -- python3 train.py, "
         "the sweep turns the batch size of the DataLoader or a knob, begins with the program's own "
         "value, and interrupts the program at its end, as Ctrl+C does. What the program writes "
         "into files it writes as in any training.");
@@ -278,7 +278,7 @@ class CommandLine {
         ->type_name("")
         ->required();
     run_->footer(
-        "For example: highwater run -- python train.py --epochs 2. The program keeps its Python, "
+        "For example: highwater run -- python3 train.py --epochs 2. The program keeps its Python, "
         "its environment, its terminal and its exit code. Without a display, as by ssh, the run is "
         "recorded into the recordings folder. At its end a result is printed on stderr.");
     scriptSim_.addTo(*run_);

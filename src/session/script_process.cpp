@@ -91,7 +91,8 @@ void restoreSignals(const sigset_t& mask) {
   ::sigprocmask(SIG_SETMASK, &mask, nullptr);
 }
 
-Result<void> checkCommand(const QString& program) {
+Result<void> checkCommand(const QStringList& command) {
+  const QString program = command.value(0);
   const QFileInfo file(program);
   if (!QStandardPaths::findExecutable(program).isEmpty() ||
       (file.isExecutable() && !file.isDir())) {
@@ -103,15 +104,23 @@ Result<void> checkCommand(const QString& program) {
     return Error{ErrorCode::kNotFound,
                  name +
                      " is a script that cannot be run by itself; give the command that runs it: "
-                     "highwater run --record FILE -- python " +
+                     "highwater run --record FILE -- python3 " +
                      name};
   }
   if (isPython) return Error{ErrorCode::kNotFound, "there is no script " + name};
   if (file.isDir()) return Error{ErrorCode::kNotFound, name + " is a folder, not a program"};
   if (file.exists()) return Error{ErrorCode::kNotFound, name + " is not executable"};
+  // Outside of virtual environments macOS and Debian have no other name for it.
+  const QString other = QStringLiteral("python3");
+  if (program == QLatin1String("python") && !QStandardPaths::findExecutable(other).isEmpty()) {
+    const QString meant = (QStringList{other} + command.mid(1)).join(u' ');
+    return Error{
+        ErrorCode::kNotFound,
+        "there is no program python here, but there is python3; give " + meant.toStdString()};
+  }
   return Error{ErrorCode::kNotFound,
                "there is no program " + name +
-                   "; give the command that starts the training, for example python train.py"};
+                   "; give the command that starts the training, for example python3 train.py"};
 }
 
 /// A process that the program has started, and that goes on after its end; 0: none.
@@ -293,7 +302,7 @@ Result<void> checkScript(const ScriptOptions& options) {
                  "there is no program " + command->first().toStdString() +
                      "; HIGHWATER_SSH names the command that reaches another machine"};
   }
-  if (auto found = checkCommand(options.command.value(0)); !found) return found;
+  if (auto found = checkCommand(options.command); !found) return found;
   if (!QFileInfo::exists(attachFolder() + QStringLiteral("/sitecustomize.py"))) {
     return Error{ErrorCode::kNotFound, "Highwater's Python package is missing in " +
                                            pythonPackageFolder().toStdString() +

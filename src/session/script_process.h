@@ -20,7 +20,7 @@ namespace highwater::session {
 
 /// How to start the user's own program.
 struct ScriptOptions {
-  QStringList command;  ///< program and arguments, for example python train.py
+  QStringList command;  ///< program and arguments, for example python3 train.py
   /// The machine that it runs on, as ssh knows it; empty: this one.
   QString host{};
   QString workingFolder;   ///< where it starts; empty: this process's, or the user's home on `host`

@@ -222,8 +222,8 @@ class TestOptions : public QObject {
     row("run python x.py --device cuda", "put -- before the program: highwater run -- python");
     row("run python x.py --level 3", "put -- before the program: highwater run -- python");
     row("run python x.py --lrs [1,2]", "\"[1,2]\" needs -- before the program");
-    row("run --", "give it after --, as in highwater run -- python train.py");
-    row("run", "give it after --, as in highwater run -- python train.py");
+    row("run --", "give it after --, as in highwater run -- python3 train.py");
+    row("run", "give it after --, as in highwater run -- python3 train.py");
     row("benchmark --device cpu", "give --device mps, sim or auto");
     for (const char* matmul : {"512x768", "512x768x0", "1x2x3x4"}) {
       row((std::string("benchmark --matmul ") + matmul).c_str(), "MxKxN");

@@ -332,7 +332,7 @@ for step in range(10):
         << QStringList{"run", "--record", file, "--", "no-such-python", "train.py"}
         << "no-such-python";
     QTest::newRow("a script for a program")
-        << QStringList{"run", "--record", file, kOwnScript} << "-- python " + kOwnScript;
+        << QStringList{"run", "--record", file, kOwnScript} << "-- python3 " + kOwnScript;
     QTest::newRow("no such script")
         << QStringList{"run", "--record", file, "absent.py"} << "no script absent.py";
     QTest::newRow("a folder") << QStringList{"run", "--record", file, "--", folder_.path()}

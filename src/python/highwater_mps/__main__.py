@@ -5,7 +5,7 @@ import sys
 
 from ._attach import SOCKET, TOKEN, environment
 
-_USAGE = "usage: python -m highwater_mps [-m MODULE | SCRIPT] [ARGUMENT...]"
+_USAGE = "usage: python3 -m highwater_mps [-m MODULE | SCRIPT] [ARGUMENT...]"
 
 
 def problem_with(arguments) -> str:
@@ -23,7 +23,7 @@ def problem_with(arguments) -> str:
         return (f"{' and '.join(ignoring)} make{'s' if len(ignoring) == 1 else ''} Python ignore what attaches "
                 "Highwater; run the script without")
     if not os.environ.get(SOCKET):
-        return f"no window waits for the script: {SOCKET} is not set. Run `highwater run --record FILE -- python {arguments[0]}`"
+        return f"no window waits for the script: {SOCKET} is not set. Run `highwater run --record FILE -- python3 {arguments[0]}`"
     return ""
 
 

@@ -41,7 +41,7 @@ def load_simulated_device(torch) -> None:
 def attach_now() -> str:
     """Attaches this process without waiting for a sign of training. Returns why it failed, else ""."""
     if SOCKET not in os.environ and _live.hooks is None:
-        return ("no Highwater window waits for this process. Start it by `highwater run --record FILE -- python "
+        return ("no Highwater window waits for this process. Start it by `highwater run --record FILE -- python3 "
                 "train.py`, or a notebook's server by `highwater run --record FILE -- jupyter notebook`")
     import torch
     if _live.hooks is None:  # where an import hook of the script's own has imported it
