@@ -65,4 +65,13 @@ bool isBuildOf(std::string_view version, std::string_view release) {
   return rest.empty() || (rest.front() != '.' && (rest.front() < '0' || rest.front() > '9'));
 }
 
+std::string otherTorchText(std::string_view builtFor, std::string_view running,
+                           std::string_view library, bool isMac) {
+  std::string text = "this worker was built for PyTorch ";
+  text.append(builtFor).append(" and cannot run with PyTorch ").append(running);
+  if (!library.empty()) text.append(" (").append(library).append(")");
+  text.append("; remove that one from ").append(isMac ? "DYLD_LIBRARY_PATH" : "LD_LIBRARY_PATH");
+  return text + ", or build Highwater for it (Torch_DIR=... packaging/setup)";
+}
+
 }  // namespace highwater

@@ -25,4 +25,9 @@ inline constexpr std::string_view kReferenceBlas = "reference BLAS";
 /// the nightly 2.13.0a0+git1234 are builds of 2.13.0.
 [[nodiscard]] bool isBuildOf(std::string_view version, std::string_view release);
 
+/// Why a worker that was built for the release `builtFor` cannot run with the PyTorch `running` of
+/// the file `library` (may be empty), and what to do on a Mac or elsewhere.
+[[nodiscard]] std::string otherTorchText(std::string_view builtFor, std::string_view running,
+                                         std::string_view library, bool isMac);
+
 }  // namespace highwater

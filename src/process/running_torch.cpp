@@ -25,12 +25,14 @@ Result<void> checkTorchVersion() {
   const auto library = std::find_if(
       libraries.begin(), libraries.end(),
       [](const std::string& path) { return path.find("/libtorch_cpu.") != std::string::npos; });
-  const std::string from = library == libraries.end() ? "" : " (" + *library + ")";
+#ifdef __APPLE__
+  constexpr bool kIsMac = true;
+#else
+  constexpr bool kIsMac = false;
+#endif
   return Error{ErrorCode::kVersionMismatch,
-               "this worker was built for PyTorch " + builtFor + " and cannot run with PyTorch " +
-                   running + from +
-                   "; remove that one from LD_LIBRARY_PATH, or build Highwater for it "
-                   "(Torch_DIR=... packaging/setup)"};
+               otherTorchText(builtFor, running,
+                              library == libraries.end() ? std::string() : *library, kIsMac)};
 }
 
 std::string torchBlas() {

@@ -53,6 +53,16 @@ class TestTorchBuild : public QObject {
     for (const QString& each : libraries.split(u' ')) paths.push_back(each.toStdString());
     QCOMPARE(QString::fromStdString(blasName(paths, kConfig)), blas);
   }
+  void namesThePathOfEachSystem() {
+    const std::string here = otherTorchText("2.13.0", "2.12.1", "/lib/libtorch_cpu.so", false);
+    QVERIFY2(
+        here.starts_with("this worker was built for PyTorch 2.13.0 and cannot run with PyTorch "
+                         "2.12.1 (/lib/libtorch_cpu.so); remove that one from LD_LIBRARY_PATH,"),
+        here.c_str());
+    const std::string mac = otherTorchText("2.13.0", "2.12.1", "", true);
+    QVERIFY2(mac.find("2.12.1; remove that one from DYLD_LIBRARY_PATH") != std::string::npos,
+             mac.c_str());
+  }
   void knowsNoBlas() { QCOMPARE(blasName({}, "nothing"), std::string()); }
 };
 
