@@ -1,6 +1,7 @@
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,17 +36,30 @@ std::size_t textWidth(std::FILE* stream) {
   return static_cast<std::size_t>(std::max(width, kLeast));
 }
 
-bool hasDisplay() {
+Seat ownSeat() {
   const auto isSet = [](const char* name) {
     const char* value = std::getenv(name);
     return value != nullptr && *value != '\0';
   };
-  if (std::getenv("QT_QPA_PLATFORM") != nullptr) return true;
+  Seat seat;
 #if defined(__APPLE__)
-  return !isSet("SSH_CONNECTION");
-#else
-  return isSet("DISPLAY") || isSet("WAYLAND_DISPLAY");
+  seat.isMac = true;
 #endif
+  seat.isBySsh = isSet("SSH_CONNECTION");
+  // The console belongs to whoever is logged in at the screen, else to root.
+  struct stat console {};
+  seat.isAtConsole = ::stat("/dev/console", &console) == 0 && console.st_uid == ::getuid();
+  seat.hasServer = isSet("DISPLAY") || isSet("WAYLAND_DISPLAY");
+  seat.namesPlatform = std::getenv("QT_QPA_PLATFORM") != nullptr;
+  return seat;
+}
+
+bool hasDisplay(const Seat& seat) {
+  return seat.namesPlatform || (seat.isMac ? !seat.isBySsh : seat.hasServer);
+}
+
+bool canShowWindow(const Seat& seat) {
+  return hasDisplay(seat) || (seat.isMac && seat.isAtConsole);
 }
 
 void printError(std::string_view message) {

@@ -23,9 +23,22 @@ struct Terminal {
 /// 80. At least 40.
 [[nodiscard]] std::size_t textWidth(std::FILE* stream);
 
-/// Whether a window can be shown, as far as the environment tells: not by ssh on a Mac, and on
-/// Linux only with a display, or where QT_QPA_PLATFORM is set.
-[[nodiscard]] bool hasDisplay();
+/// What tells whether this process can show windows.
+struct Seat {
+  bool isMac = false;
+  bool isBySsh = false;
+  bool isAtConsole = false;    ///< a Mac at whose screen this user is logged in
+  bool hasServer = false;      ///< of X11 or Wayland
+  bool namesPlatform = false;  ///< QT_QPA_PLATFORM is set, say to offscreen
+};
+[[nodiscard]] Seat ownSeat();
+
+/// Whether a user expects windows here: not by ssh on a Mac, and on Linux only with a display, or
+/// where QT_QPA_PLATFORM is set.
+[[nodiscard]] bool hasDisplay(const Seat& seat = ownSeat());
+/// Whether a window can be shown to those who ask for one: on a Mac by ssh too, where they are
+/// logged in at its screen. Elsewhere on a Mac the program would abort or hang, without a reason.
+[[nodiscard]] bool canShowWindow(const Seat& seat = ownSeat());
 
 /// Prints "highwater: message" to stderr. Control characters other than line feeds are escaped.
 void printError(std::string_view message);

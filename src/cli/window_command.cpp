@@ -124,8 +124,9 @@ int runWindow(const WindowOptions& options, int argc, char** argv) {
     printError(noSuchFileText(options.recording));
     return kExitUsage;
   }
-  // Asked before Qt finds none, which ends the process. On a Mac a window may open by ssh as well.
-  if (!kIsMac && !options.insists && !hasDisplay()) {
+  // Asked before Qt finds none, which ends the process; who insists is told why by Qt, except by a
+  // Mac's.
+  if ((kIsMac || !options.insists) && !canShowWindow()) {
     printError(std::string("there is no display for the window; ") +
                (options.recording.empty() ? "'highwater record' trains and records without one"
                                           : kWithoutDisplay));
