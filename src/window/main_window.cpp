@@ -766,6 +766,7 @@ void MainWindow::closeEvent(QCloseEvent* event) {
     }
   }
   run_.abandon();
+  wasClosed_ = true;
   QMainWindow::closeEvent(event);
 }
 

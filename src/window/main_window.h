@@ -240,6 +240,7 @@ class MainWindow final : public QMainWindow {
   QString editorCommand_;  ///< the user's own, else empty
   QString program_;        ///< `highwater`
   bool asksBeforeClosing_ = true;
+  bool wasClosed_ = false;  ///< by the user, while its script may go on
   Page page_ = Page::kRun;
   View view_ = View::kTimeline;
   QStringList fromDesktop_;                    ///< files that are handed over and not opened yet

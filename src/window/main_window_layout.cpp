@@ -40,11 +40,16 @@ void MainWindow::showEvent(QShowEvent* event) {
 }
 
 /// Only a filter of the application comes before the window's layout, and only the application gets
-/// the files that the Finder opens.
+/// the files that the Finder opens and the clicks in the Dock.
 bool MainWindow::eventFilter(QObject* watched, QEvent* event) {
   if (watched == QCoreApplication::instance() && event->type() == QEvent::FileOpen) {
     openFromDesktop(static_cast<QFileOpenEvent*>(event)->file());
     return true;
+  }
+  // A click on the Dock's icon of a program that goes on while its script trains.
+  if (watched == QCoreApplication::instance() && event->type() == QEvent::ApplicationActivate &&
+      wasClosed_ && !isVisible()) {
+    showInFront();
   }
   if (watched == this && event->type() == QEvent::Resize) layout_->beforeResize();
   return QMainWindow::eventFilter(watched, event);

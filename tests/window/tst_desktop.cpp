@@ -141,6 +141,19 @@ class TestDesktop : public QObject {
     QVERIFY(end && end->reason == RunEnd::Reason::kStopped);
   }
 
+  /// The process goes on while its script trains; before it is first shown a click shows nothing.
+  void aClickInTheDockShowsAClosedWindow() {
+    QEvent click(QEvent::ApplicationActivate);
+    bench_->window.close();
+    QVERIFY(!bench_->window.isVisible());
+    QCoreApplication::sendEvent(qApp, &click);
+    QVERIFY(bench_->window.isVisible());
+    bench_->window.hide();
+    const window::MainWindow early({}, nullptr, window::MainWindow::Settings::kOff);
+    QCoreApplication::sendEvent(qApp, &click);
+    QVERIFY(!early.isVisible());
+  }
+
   void onlyAMacHasAMenuWindow() {
     QMainWindow mac, other;
     const WindowActions ofMac(&mac, Desktop::kMac), ofOther(&other, Desktop::kOther);
