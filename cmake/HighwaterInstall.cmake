@@ -12,6 +12,7 @@ if(HIGHWATER_WORKER)
     PATTERN "libhighwater_script.so" EXCLUDE)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/src/python/highwater_mps" DESTINATION share/highwater/python
     FILES_MATCHING PATTERN "*.py")
+  install(FILES "${PROJECT_SOURCE_DIR}/src/python/LICENSE" DESTINATION share/highwater/python)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/resources/datasets" DESTINATION share/highwater
     FILES_MATCHING PATTERN "*.csv" PATTERN "README.md")
 endif()

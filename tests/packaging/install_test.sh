@@ -17,7 +17,8 @@ prefix="$scratch/a prefix"
 cd "$scratch"
 
 for file in bin/highwater bin/highwater-worker share/highwater/datasets/issue-texts.train.csv \
-  share/highwater/python/highwater_mps/attach/sitecustomize.py share/doc/highwater/LICENSE; do
+  share/highwater/python/highwater_mps/attach/sitecustomize.py share/doc/highwater/LICENSE \
+  share/highwater/python/LICENSE; do
   [ -e "$prefix/$file" ] || broken "$file was not installed"
 done
 if [ "$(uname -s)" = Linux ]; then

@@ -68,5 +68,12 @@ P
 else
   echo "no PyYAML here"
 fi
+# What runs inside other people's programs is under MIT, and made of nothing else.
+for folder in core wire process probe python simmps; do
+  grep -q '^MIT License' "src/$folder/LICENSE" || complain "src/$folder/LICENSE is not MIT's"
+  ! grep -rnE '#include "' "src/$folder" --include='*.h' --include='*.cpp' |
+    grep -vE '#include "(core|wire|process|probe|python|simmps)/' || complain "src/$folder includes other folders: see above"
+done
+grep -q '^license = .*"MIT"' src/python/pyproject.toml || complain "pyproject.toml: the package is under MIT"
 ! grep -nE '@[A-Z]+@' README.md CONTRIBUTING.md docs/*.md || complain "a placeholder: see above"
 exit $status

@@ -3,7 +3,7 @@
 foreach(folder core wire probe process python/native)
   get_filename_component(parent "${folder}" DIRECTORY)
   file(COPY "${source}/src/${folder}" DESTINATION "${to}/include/${parent}"
-    FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cpp" PATTERN "LICENSE")
 endforeach()
 file(COPY "${source}/src/simmps/simmps.h" DESTINATION "${to}/include/simmps")
 foreach(folder core wire)
