@@ -542,11 +542,17 @@ class CommandLine {
         ->type_name("PATH")
         ->excludes("--workload")
         ->excludes("--selftest");
+    doctor_
+        ->add_option("--report", doctorReport_, "Try all of it; write what it said to FILE.tar.gz")
+        ->type_name("[FILE]")
+        ->expected(0, 1)
+        ->excludes("--workload")
+        ->excludes("--selftest")
+        ->excludes("--json");
     doctorTexts_.sim.addTo(*doctor_);
     doctor_->footer(
-        "--workload runs two steps on the CPU and looks up which ops the device has. Exit codes: 0 "
-        "done (even if ops fall back), 1 an op would fail, a check failed, a problem was found or "
-        "the worker gave no answer, 2 wrong usage.");
+        "Exit codes: 0 done (even if ops fall back), 1 an op would fail, a check failed, a problem "
+        "was found or no answer came, 2 wrong usage.");
   }
 
   void addWorkloadQuestion() {
@@ -579,6 +585,10 @@ class CommandLine {
     if (doctor_->count("--python") > 0) {
       options.question = DoctorOptions::Question::kPython;
       options.interpreter = QString::fromStdString(doctorPython_);
+    }
+    if (doctor_->count("--report") > 0) {
+      options.question = DoctorOptions::Question::kReport;
+      options.archive = valueOf(doctorReport_);
     }
     if (doctor_->count("--json") > 0) {
       options.json = valueOf(doctorJson_).empty() ? "-" : doctorJson_;
@@ -682,7 +692,7 @@ class CommandLine {
   ReportOptions reportOptions_;
   ReportPageOptions page_;
   AcceptOptions acceptOptions_;
-  std::string doctorJson_, doctorPython_, selfTest_;
+  std::string doctorJson_, doctorPython_, doctorReport_, selfTest_;
   bool asksWorkload_ = false;
   std::string acceptedOp_, acceptedReason_;
   bool withdraws_ = false;

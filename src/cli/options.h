@@ -140,11 +140,13 @@ struct DoctorOptions {
     kWorkload,  ///< which ops of a workload would not run on mps
     kSelfTest,  ///< whether the probe's assumptions about the device hold
     kPython,    ///< whether scripts of an interpreter can be watched
+    kReport,    ///< all of it, in an archive to send
   };
   Question question = Question::kMachine;
   session::LaunchOptions launch;
   QStringList checks;               ///< ids of self-test checks, or their prefixes; empty: all
-  QString interpreter;              ///< of kPython
+  QString interpreter;              ///< of kPython; of kReport, where empty means python3
+  std::string archive;              ///< of kReport; empty: a new one in the current folder
   std::optional<std::string> json;  ///< write JSON to this file; "-": to stdout
 };
 

@@ -94,8 +94,9 @@ void removeLeftDrafts(const fs::path& place) {
 
 }  // namespace
 
-Result<std::unique_ptr<OutputDraft>> OutputDraft::ofFile(const std::string& output) {
-  std::unique_ptr<OutputDraft> draft(new OutputDraft(output));
+Result<std::unique_ptr<OutputDraft>> OutputDraft::ofFile(const std::string& output,
+                                                         std::string_view option) {
+  std::unique_ptr<OutputDraft> draft(new OutputDraft(output, option));
   const fs::path target = linkedFrom(output);
   if (auto begun =
           draft->begin(target.parent_path(), target.parent_path(), {target.filename().string()});
@@ -247,7 +248,8 @@ Result<void> OutputDraft::commit() {
 }
 
 Error OutputDraft::notWritten(const std::string& reason) const {
-  return failure(output_ + " cannot be written: " + reason + "; name another output after --to");
+  return failure(output_ + " cannot be written: " + reason + "; name another output after " +
+                 option_);
 }
 
 }  // namespace highwater::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/result.h"
@@ -19,11 +20,13 @@ namespace highwater::cli {
 /// process as usual. What a process leaves that was killed in another way is removed by the next
 /// draft in the same folder. At most one instance in a process.
 ///
-/// Everything fails with kFailed and a message that names the user's file or folder and `--to`.
+/// Everything fails with kFailed and a message that names the user's file or folder and the option.
 class OutputDraft {
  public:
   /// Begins the file `output`. An older file keeps its permissions, and a link to it stays one.
-  [[nodiscard]] static Result<std::unique_ptr<OutputDraft>> ofFile(const std::string& output);
+  /// `option` is the one that names it.
+  [[nodiscard]] static Result<std::unique_ptr<OutputDraft>> ofFile(
+      const std::string& output, std::string_view option = "--to");
   /// Begins files of these names in the folder `output`, which is made if it does not exist.
   [[nodiscard]] static Result<std::unique_ptr<OutputDraft>> ofFolder(
       const std::string& output, const std::vector<std::string>& names);
@@ -54,7 +57,8 @@ class OutputDraft {
     QFile file;
   };
 
-  explicit OutputDraft(std::string output) : output_(std::move(output)) {}
+  explicit OutputDraft(std::string output, std::string_view option = "--to")
+      : output_(std::move(output)), option_(option) {}
   /// Makes the folder of the draft in `place`, and names the files there and in `target`.
   [[nodiscard]] Result<void> begin(const std::filesystem::path& place,
                                    const std::filesystem::path& target,
@@ -63,7 +67,8 @@ class OutputDraft {
   /// Puts a file on the disk, with the permissions of the one that it replaces.
   [[nodiscard]] Result<void> settle(Piece& piece) const;
 
-  std::string output_;            ///< as the user gave it
+  std::string output_;  ///< as the user gave it
+  std::string option_;
   std::filesystem::path folder_;  ///< of the draft
   std::filesystem::path target_;  ///< the folder that folder_ becomes; empty if its files move
   std::vector<std::unique_ptr<Piece>> pieces_;

@@ -129,6 +129,10 @@ class TestOptions : public QObject {
     QVERIFY(page.force && page.full);
     QVERIFY(parsed<RecordOptions>("record").output.empty());
     QCOMPARE(parsed<DoctorOptions>("doctor --json").json, std::optional<std::string>("-"));
+    const auto report = parsed<DoctorOptions>("doctor --report a.tgz --python p");
+    QVERIFY(report.question == DoctorOptions::Question::kReport);
+    QCOMPARE(report.archive + report.interpreter.toStdString(), std::string("a.tgzp"));
+    QCOMPARE(parsed<DoctorOptions>("doctor --report").archive, std::string());
   }
 
   void refusesWrongUsage_data() {
@@ -239,6 +243,8 @@ class TestOptions : public QObject {
     row("doctor --workload --scenario nope", "clean, hidden-fallback");
     row("doctor --scenario clean", "--workload");
     row("doctor --workload --selftest", "--workload");
+    row("doctor --report a.tgz --json", "--report");
+    row("doctor --report --selftest", "--report");
     row("doctor --selftest --device cpu", "give --device mps, sim or auto");
     row("sweep --min-batch 9 --max-batch 4", "leave no batch size");
     row("sweep --lengths 64,none", "a length of --lengths");

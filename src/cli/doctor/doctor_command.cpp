@@ -8,6 +8,7 @@
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/dry_check_command.h"
 #include "cli/doctor/interpreter_check.h"
+#include "cli/doctor/report_archive.h"
 #include "cli/doctor/self_test_command.h"
 #include "cli/output_file.h"
 #include "cli/sim_options.h"
@@ -83,6 +84,8 @@ int runDoctor(const DoctorOptions& options) {
       return runSelfTest(options);
     case DoctorOptions::Question::kPython:
       return runInterpreterCheck(options);
+    case DoctorOptions::Question::kReport:
+      return runReportArchive(options);
     case DoctorOptions::Question::kMachine:
       return describeMachine(options);
   }
