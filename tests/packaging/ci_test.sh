@@ -43,6 +43,7 @@ exit $(cat wheel-status)
 S
 chmod +x tests/packaging/wheel_test.sh
 echo 0 >wheel-status
+echo 'print("the check of the wheel")' >tests/packaging/check_wheel_test.py
 cat >packaging/format <<'S'
 #!/usr/bin/env bash
 echo "format $*" >>calls
@@ -71,6 +72,7 @@ outcome() {
   attempt .ci/run -R wire
   [[ $out == *"preset ci, werror 1, arguments -R wire"* ]] || broken "tests/run was not called with that preset and those arguments"
   [[ $out == *linked* ]] || broken "the link was not called"
+  [ "${2:-0}" != 0 ] || [[ $out == *"the check of the wheel"* ]] || broken "nothing checked what is linked for macOS"
   [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 wheel test of a.whl tests " ] ||
     broken "all stages, in their order: $(cat calls)"
   local name
