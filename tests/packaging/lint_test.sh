@@ -8,9 +8,11 @@ complain() {
   echo "$*"
   status=1
 }
-scripts=(packaging/setup packaging/release packaging/linux/wheel tests/packaging/wheel_test.sh packaging/run packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link tests/run .ci/run)
+scripts=(packaging/setup packaging/release packaging/linux/wheel tests/packaging/wheel_test.sh packaging/run
+  packaging/format packaging/tidy packaging/with-torch packaging/macos/cross-link packaging/macos/wheel
+  tests/run .ci/run)
 
-for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh; do
+for script in "${scripts[@]}" packaging/common.sh packaging/libtorch.sh packaging/macos/cross/common.sh; do
   bash -n "$script" || complain "$script: bash refuses it"
 done
 if command -v shellcheck >/dev/null; then
