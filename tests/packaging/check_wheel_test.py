@@ -9,6 +9,7 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 TOOLS = pathlib.Path(os.environ.get("HIGHWATER_MAC_WORK") or SOURCE / "build/mac-link") / "tools"
+CROSS_LINKED = TOOLS.parent / "build/bin/highwater-worker"
 MACOS = SOURCE / "packaging/macos"
 LLD = "/usr/bin/ld64.lld-19"
 sys.path[:0] = [str(MACOS), str(MACOS / "cross")]
@@ -35,6 +36,12 @@ NEWER = """
 extern "C" void* __cxa_init_primary_exception(void*, void*, void (*)(void*));
 extern "C" int part();
 int main() { return __cxa_init_primary_exception(nullptr, nullptr, nullptr) ? 1 : part(); }"""
+
+
+class NoTorch:
+    @staticmethod
+    def library(version, name):
+        del version, name
 
 
 class FakeWheel:
@@ -165,6 +172,15 @@ class CheckWheelTest(unittest.TestCase):
         found = [fault for _, fault in check_wheel.check_probe(name, wheel, None)]
         self.assertIn("it exports __Z5otherv", found[0])
         self.assertIn("and its folder 2.13.0-0123456789", found[1])
+
+    @unittest.skipUnless(CROSS_LINKED.exists(), f"there is no {CROSS_LINKED}")
+    def test_the_worker_as_zig_links_it(self):
+        name = f"{check_wheel.PROGRAM}bin/highwater-worker-2.13.0"
+        wheel = FakeWheel(**{name: CROSS_LINKED.read_bytes()})
+        found = "\n".join(fault for _, fault in [*check_wheel.check_header(name, wheel.binaries[name]),
+                                                 *check_wheel.check_symbols(name, wheel, NoTorch(), self.stubs)])
+        for fault in ("it names @rpath/libc10.dylib", "a second C++ run time", "is not relative to @loader_path"):
+            self.assertIn(fault, found)
 
 
 if __name__ == "__main__":
