@@ -19,11 +19,12 @@ constexpr QLatin1String kLibraryPath("DYLD_LIBRARY_PATH");
 constexpr QLatin1String kLibraryPath("LD_LIBRARY_PATH");
 #endif
 
-// Prints the folder of PyTorch and its version, without importing it. A torch in the folder in
-// which Highwater was started is not meant.
+// Prints the folder of PyTorch and its version, without importing it. The folder in which Highwater
+// was started may be anybody's: no module is taken from there, neither torch nor one of these.
 constexpr char kQuestion[] = R"py(
-import importlib.util, re, sys
+import sys
 sys.path[:] = [each for each in sys.path if each]
+import importlib.util, re
 spec = importlib.util.find_spec("torch")
 for folder in list(spec and spec.submodule_search_locations or ())[:1]:
     with open(folder + "/version.py", encoding="utf-8") as file:

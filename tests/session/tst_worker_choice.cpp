@@ -86,6 +86,16 @@ class TestWorkerChoice : public QObject {
     QVERIFY2(chosen().contains("pip install torch==2.13.0"), qPrintable(chosen()));
   }
 
+  void noModuleOfTheCurrentFolderIsRun() {
+    const QString before = QDir::currentPath();
+    program("here/re.py", "open('was run', 'w').close()\n");
+    program("here/torch/version.py", "__version__ = '0.0.0'\n");
+    QVERIFY(QDir::setCurrent(path("here")));
+    aRealPythonIsAsked();
+    QDir::setCurrent(before);
+    QVERIFY(!QFile::exists(path("here/was run")));
+  }
+
   void aRealPythonIsAsked() {
     const QString real = QStringLiteral(HIGHWATER_TEST_PYTHON);
     if (real.isEmpty()) QSKIP("the build has no Python");
