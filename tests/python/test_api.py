@@ -56,6 +56,12 @@ for _ in range(4):
                                  "kind stays: 'c' is none of 'a', 'b'",
                                  "other stays: the script has no such knob"])
 
+    def test_the_short_name(self):
+        done = self.run_with("import highwater as short\nprint(short.knob('size', 4, min=1, max=8))\nshort.mark('a')\n"
+                             "train()\nhighwater.mark('b')\ntrain()", {})
+        self.assertEqual(done.out.splitlines(), ["4"], done.err)
+        self.assertEqual([text for text, in done.log.of("mark")], ["a", "b"])
+
     def test_another_highwater_in_the_environment(self):
         done = self.run_with("""
 import sys, tempfile

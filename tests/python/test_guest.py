@@ -103,7 +103,7 @@ class Failing:
     __repr__ = __str__
 ODD = ["a\\x00b", "\\ud800", "x\\ny", "<img src=x>", "%n%s", os.fsdecode(b"caf\\xe9"), None, 5, b"b", ("t",), Failing(),
        "x" + "\\u00e9" * 40000]
-import highwater
+import highwater_mps as highwater
 """
 API = dict(api=True, before="import os\n" + ODD_TEXTS)
 
@@ -361,8 +361,6 @@ for thread in threads: thread.join()
                                    steps=3, files={"highwater/__init__.py": "mark = 'mine'", "highwater/part.py": "x = 1"}),
     "own_package_of_the_name_first": Row("print(highwater.mark, train(3))", steps=3, before="import highwater\n",
                                          files={"highwater/__init__.py": "mark = 'mine'"}),
-    "both_names": Row("import highwater_mps\nhighwater.mark('a'); highwater_mps.mark('b'); print(train(3))", steps=3,
-                      **API),
     "own_folder_of_the_name": Row("import highwater, highwater.part\nprint(len(highwater.__path__), train(3))", steps=3,
                                   files={"highwater/part.py": ""}),
     "warnings_as_errors": Row("print(train(3))", steps=3, before="import warnings; warnings.simplefilter('error')\n"),
@@ -403,7 +401,8 @@ print(values)
     "many_texts": Row("train(3)\nfor i in range(500): highwater.mark('m' * 3000)\n"
                       "for i in range(500): highwater.knob(f'k{i}', i)\nprint(train(3))", steps=6, **API),
     "start": Row("highwater.start()\nprint(train(3))", steps=3, api=True, before="""
-import highwater, os
+import os
+import highwater_mps as highwater
 if "HIGHWATER_SCRIPT_SOCKET" not in os.environ: highwater.start = lambda: None
 """),
     "huge_name": Row("Huge = type('N' * 5000, (torch.nn.Linear,), {})\nmodel = Huge(4, 2)\n"
