@@ -4,9 +4,9 @@
 #include <QDir>
 #include <QFileInfo>
 #include <QProcess>
-#include <QStandardPaths>
 
 #include "core/torch_build.h"
+#include "session/interpreters.h"
 #include "session/session.h"
 
 namespace highwater::session {
@@ -58,26 +58,9 @@ PythonsTorch askPython(const QString& python, QProcessEnvironment environment) {
 }
 
 QStringList pythons(const QProcessEnvironment& environment) {
-  QStringList found;
-  QStringList known;
-  const auto add = [&](const QString& program) {
-    const QFileInfo info(program);
-    // python and python3 of one folder are one; links of two environments to one program are two.
-    const QString which = info.absolutePath() + u'\n' + info.canonicalFilePath();
-    if (!info.isFile() || !info.isExecutable() || known.contains(which)) return;
-    known << which;
-    found << program;
-  };
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    const QString folder = environment.value(QLatin1String(name));
-    if (!folder.isEmpty()) add(folder + QStringLiteral("/bin/python"));
-  }
-  const QStringList path =
-      environment.value(QStringLiteral("PATH")).split(u':', Qt::SkipEmptyParts);
-  for (const char* name : {"python3", "python"}) {
-    if (!path.isEmpty()) add(QStandardPaths::findExecutable(QLatin1String(name), path));
-  }
-  add(environment.value(QStringLiteral("HIGHWATER_PYTHON")));
+  QStringList found = findInterpreters({}, environment);
+  const QString own = environment.value(QStringLiteral("HIGHWATER_PYTHON"));
+  if (QFileInfo(own).isExecutable() && !found.contains(own)) found << own;
   return found;
 }
 

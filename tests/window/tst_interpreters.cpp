@@ -5,12 +5,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include "session/interpreters.h"
 #include "support/test_program.h"
 #include "window/start/interpreters.h"
 
 using namespace highwater;
 using highwater::test::kWaitMs;
-using window::findInterpreters;
+using session::findInterpreters;
 using window::InterpreterAnswer;
 using window::InterpreterQuestion;
 
@@ -65,7 +66,7 @@ class TestInterpreters : public QObject {
 
   /// From the Finder the PATH of a Mac is /usr/bin alone.
   void looksWhereMacsHaveThem() {
-    using window::SystemPython;
+    using session::SystemPython;
     const QString usual = QStringLiteral("/usr/bin/python3");
     if (!QFileInfo(usual).isExecutable()) QSKIP("there is no /usr/bin/python3");
     QProcessEnvironment environment;
@@ -87,6 +88,14 @@ class TestInterpreters : public QObject {
     const QString own = program("bin/python3", "");
     environment.insert("PATH", "/usr/bin:" + folder_->filePath("bin"));
     QCOMPARE(found(SystemPython::kMac), QStringList({own, pyenvs, condas, usual}));
+  }
+
+  void noModuleOfTheFolderIsRun() {
+    (void)program("here/json.py", "open('was run', 'w').close()\n");
+    const InterpreterAnswer answer =
+        ask(QStringLiteral(HIGHWATER_TEST_PYTHON), folder_->filePath("here"));
+    QVERIFY2(!answer.torch.isEmpty(), qPrintable(answer.problem));
+    QVERIFY(!QFile::exists(folder_->filePath("here/was run")));
   }
 
   void asksThePythonOfTheBuild() {

@@ -3,25 +3,27 @@
 #include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
-#include <QStandardPaths>
 
-#include "session/command_line_tools.h"
 #include "session/python_package.h"
 
 namespace highwater::window {
 namespace {
 
-// Written so that any Python can read it. The package lies first on the path only while it is
-// imported: it must not be found in the place of the user's modules.
+// Written so that any Python can read it. Nothing is imported from the folder that it starts in,
+// which may be anybody's; a torch there is only found. The package lies first on the path only
+// while it is imported: it must not be found in the place of the user's modules.
 constexpr char kQuestion[] = R"(
-import json, sys
+import sys
+path = sys.path[:]
+sys.path[:] = [each for each in path if each]
+import json
 answer = {"python": "%d.%d.%d" % sys.version_info[:3], "torch": "", "problem": "", "ready": False}
 if sys.version_info < (3, 9):
     answer["problem"] = "PyTorch 2.6 and later need Python 3.9"
 else:
     sys.path.insert(0, sys.argv[1])
     from highwater_mps import _library
-    del sys.path[0]
+    sys.path[:] = path
     answer["torch"], answer["problem"], answer["ready"] = _library.readiness(sys.argv[2])
 print(json.dumps(answer))
 )";
@@ -38,63 +40,7 @@ QString lastLine(const QByteArray& err) {
   return line.size() > 120 ? line.left(120) + QStringLiteral("…") : line;
 }
 
-/// Where a Mac's users have their Pythons, outside of the PATH that the Finder gives.
-QStringList foldersOfMacs(const QString& home) {
-  QStringList folders{QStringLiteral("/opt/homebrew/bin")};
-  if (home.isEmpty()) return folders;
-  for (const char* each :
-       {"/.pyenv/shims", "/miniconda3/bin", "/miniforge3/bin", "/anaconda3/bin", "/.local/bin"}) {
-    folders << home + QLatin1String(each);
-  }
-  return folders;
-}
-
 }  // namespace
-
-SystemPython systemPython() {
-#ifdef Q_OS_MACOS
-  return session::lacksCommandLineTools() ? SystemPython::kStub : SystemPython::kMac;
-#else
-  return SystemPython::kOrdinary;
-#endif
-}
-
-QStringList findInterpreters(const QStringList& folders, const QProcessEnvironment& environment,
-                             SystemPython system) {
-  QStringList candidates;
-  for (const QString& folder : folders) {
-    if (folder.isEmpty()) continue;
-    for (const char* name : {"/.venv", "/venv"}) candidates << folder + QLatin1String(name);
-  }
-  for (const char* name : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
-    candidates << environment.value(QLatin1String(name));
-  }
-  QStringList found;
-  const auto add = [&found](const QString& program) {
-    const QFileInfo info(program);
-    // Not by what links point to: an environment's python is often a link to the system's.
-    if (info.isFile() && info.isExecutable() && !found.contains(program)) found << program;
-  };
-  for (const QString& each : candidates) {
-    if (!each.isEmpty()) add(each + QStringLiteral("/bin/python"));
-  }
-  const auto addFrom = [&add](const QStringList& path) {
-    if (!path.isEmpty()) add(QStandardPaths::findExecutable(QStringLiteral("python3"), path));
-  };
-  const QString usrBin = QStringLiteral("/usr/bin");
-  QStringList path = environment.value(QStringLiteral("PATH")).split(u':', Qt::SkipEmptyParts);
-  if (system == SystemPython::kOrdinary) {
-    addFrom(path);
-    return found;
-  }
-  const bool hasUsrBin = path.removeAll(usrBin) > 0;
-  addFrom(path);
-  for (const QString& each : foldersOfMacs(environment.value(QStringLiteral("HOME")))) {
-    addFrom({each});
-  }
-  if (hasUsrBin && system == SystemPython::kMac) addFrom({usrBin});
-  return found;
-}
 
 InterpreterQuestion::InterpreterQuestion(std::chrono::milliseconds limit, QObject* parent)
     : QObject(parent) {

@@ -12,6 +12,7 @@
 
 #include "models/plain_tip.h"
 #include "run/recordings_folder.h"
+#include "session/interpreters.h"
 #include "views/icons.h"
 #include "views/theme.h"
 
@@ -124,7 +125,7 @@ void ScriptPanel::offerPythons() {
   const QStringList found =
       runsElsewhere(now)
           ? QStringList{QStringLiteral("python3")}
-          : findInterpreters(
+          : session::findInterpreters(
                 {workingFolderOf(now), script.isEmpty() ? QString() : QFileInfo(script).path()},
                 QProcessEnvironment::systemEnvironment());
   QStringList shown;
