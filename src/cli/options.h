@@ -145,7 +145,7 @@ struct DoctorOptions {
   Question question = Question::kMachine;
   session::LaunchOptions launch;
   QStringList checks;               ///< ids of self-test checks, or their prefixes; empty: all
-  QString interpreter;              ///< of kPython; of kReport, where empty means python3
+  QString interpreter;              ///< of kPython; of kReport, where empty means the likeliest
   std::string archive;              ///< of kReport; empty: a new one in the current folder
   std::optional<std::string> json;  ///< write JSON to this file; "-": to stdout
 };

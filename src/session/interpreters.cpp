@@ -1,12 +1,27 @@
 #include "session/interpreters.h"
 
 #include <QFileInfo>
+#include <QProcess>
 #include <QStandardPaths>
 
 #include "session/command_line_tools.h"
 
 namespace highwater::session {
 namespace {
+
+constexpr int kPythonLimitMs = 10'000;
+
+// Prints the folder of PyTorch and its version, without importing it. The folder in which Highwater
+// was started may be anybody's: no module is taken from there, neither torch nor one of these.
+constexpr char kQuestion[] = R"py(
+import sys
+sys.path[:] = [each for each in sys.path if each]
+import importlib.util, re
+spec = importlib.util.find_spec("torch")
+for folder in list(spec and spec.submodule_search_locations or ())[:1]:
+    with open(folder + "/version.py", encoding="utf-8") as file:
+        print(folder, re.search("__version__ = ['\"]([^'\"]+)", file.read())[1], sep="\n")
+)py";
 
 /// Where a Mac's users have their Pythons, outside of the PATH that the Finder gives.
 QStringList foldersOfMacs(const QString& home) {
@@ -23,7 +38,9 @@ QStringList foldersOfMacs(const QString& home) {
 
 SystemPython systemPython() {
 #ifdef Q_OS_MACOS
-  return lacksCommandLineTools() ? SystemPython::kStub : SystemPython::kMac;
+  // Asked once: the first page looks for Pythons at each letter that is typed.
+  static const bool isStub = lacksCommandLineTools();
+  return isStub ? SystemPython::kStub : SystemPython::kMac;
 #else
   return SystemPython::kOrdinary;
 #endif
@@ -53,17 +70,35 @@ QStringList findInterpreters(const QStringList& folders, const QProcessEnvironme
   };
   const QString usrBin = QStringLiteral("/usr/bin");
   QStringList path = environment.value(QStringLiteral("PATH")).split(u':', Qt::SkipEmptyParts);
-  if (system == SystemPython::kOrdinary) {
-    addFrom(path);
-    return found;
-  }
-  const bool hasUsrBin = path.removeAll(usrBin) > 0;
+  const bool isMac = system != SystemPython::kOrdinary;
+  const bool hasUsrBin = isMac && path.removeAll(usrBin) > 0;
   addFrom(path);
-  for (const QString& each : foldersOfMacs(environment.value(QStringLiteral("HOME")))) {
-    addFrom({each});
+  if (isMac) {
+    for (const QString& each : foldersOfMacs(environment.value(QStringLiteral("HOME")))) {
+      addFrom({each});
+    }
   }
   if (hasUsrBin && system == SystemPython::kMac) addFrom({usrBin});
+  add(environment.value(QStringLiteral("HIGHWATER_PYTHON")));
   return found;
+}
+
+InstalledTorch torchOf(const QString& python, QProcessEnvironment environment) {
+  QProcess process;
+  environment.insert(QStringLiteral("PYTHONDONTWRITEBYTECODE"), QStringLiteral("1"));
+  process.setProcessEnvironment(environment);
+  process.setStandardInputFile(QProcess::nullDevice());
+  process.start(python, {QStringLiteral("-c"), QLatin1String(kQuestion)});
+  if (!process.waitForFinished(kPythonLimitMs)) {
+    process.kill();
+    process.waitForFinished();
+    return {};
+  }
+  const QStringList lines =
+      QString::fromUtf8(process.readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts);
+  if (process.exitCode() != 0 || lines.size() < 2) return {};
+  // What starts with every Python may print lines of its own.
+  return {lines[lines.size() - 2], lines.back()};
 }
 
 }  // namespace highwater::session

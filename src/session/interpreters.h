@@ -11,10 +11,19 @@ enum class SystemPython { kOrdinary, kMac, kStub };
 [[nodiscard]] SystemPython systemPython();
 
 /// Finds the Pythons that a user may mean, likeliest first, each once: those of the environments in
-/// `folders` (.venv, venv), of the active environment, and python3 on the PATH. On a Mac also those
-/// of Homebrew, pyenv and conda: a program started from the Finder has none of them on its PATH.
+/// `folders` (.venv, venv), of the active environment, python3 on the PATH, and HIGHWATER_PYTHON,
+/// under which a wheel is installed. On a Mac also those of Homebrew, pyenv and conda: a program
+/// started from the Finder has none of them on its PATH.
 [[nodiscard]] QStringList findInterpreters(const QStringList& folders,
                                            const QProcessEnvironment& environment,
                                            SystemPython system = systemPython());
+
+/// A PyTorch that a Python has.
+struct InstalledTorch {
+  QString folder;
+  QString version;  ///< empty where the Python has none
+};
+/// Asks a Python for its PyTorch, which is not imported. Takes some 50 ms, and at most ten seconds.
+[[nodiscard]] InstalledTorch torchOf(const QString& python, QProcessEnvironment environment);
 
 }  // namespace highwater::session

@@ -3,7 +3,6 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
-#include <QProcess>
 
 #include "core/torch_build.h"
 #include "session/interpreters.h"
@@ -12,57 +11,14 @@
 namespace highwater::session {
 namespace {
 
-constexpr int kPythonLimitMs = 10'000;
 #ifdef Q_OS_MACOS
 constexpr QLatin1String kLibraryPath("DYLD_LIBRARY_PATH");
 #else
 constexpr QLatin1String kLibraryPath("LD_LIBRARY_PATH");
 #endif
 
-// Prints the folder of PyTorch and its version, without importing it. The folder in which Highwater
-// was started may be anybody's: no module is taken from there, neither torch nor one of these.
-constexpr char kQuestion[] = R"py(
-import sys
-sys.path[:] = [each for each in sys.path if each]
-import importlib.util, re
-spec = importlib.util.find_spec("torch")
-for folder in list(spec and spec.submodule_search_locations or ())[:1]:
-    with open(folder + "/version.py", encoding="utf-8") as file:
-        print(folder, re.search("__version__ = ['\"]([^'\"]+)", file.read())[1], sep="\n")
-)py";
-
 /// The libtorch of the last success of findWorker().
 QString gTorchLibraries;
-
-struct PythonsTorch {
-  QString folder;
-  QString version;  ///< empty where the Python has none
-};
-
-PythonsTorch askPython(const QString& python, QProcessEnvironment environment) {
-  QProcess process;
-  environment.insert(QStringLiteral("PYTHONDONTWRITEBYTECODE"), QStringLiteral("1"));
-  process.setProcessEnvironment(environment);
-  process.setStandardInputFile(QProcess::nullDevice());
-  process.start(python, {QStringLiteral("-c"), QLatin1String(kQuestion)});
-  if (!process.waitForFinished(kPythonLimitMs)) {
-    process.kill();
-    process.waitForFinished();
-    return {};
-  }
-  const QStringList lines =
-      QString::fromUtf8(process.readAllStandardOutput()).split(u'\n', Qt::SkipEmptyParts);
-  if (process.exitCode() != 0 || lines.size() < 2) return {};
-  // What starts with every Python may print lines of its own.
-  return {lines[lines.size() - 2], lines.back()};
-}
-
-QStringList pythons(const QProcessEnvironment& environment) {
-  QStringList found = findInterpreters({}, environment);
-  const QString own = environment.value(QStringLiteral("HIGHWATER_PYTHON"));
-  if (QFileInfo(own).isExecutable() && !found.contains(own)) found << own;
-  return found;
-}
 
 std::string noTorchMessage(const QStringList& versions, const QStringList& asked) {
   const std::string wanted = versions.join(QStringLiteral(" or ")).toStdString();
@@ -99,8 +55,8 @@ Result<WorkerChoice> chooseWorker(const QString& folder, const QProcessEnvironme
   QStringList versions;
   for (const QString& worker : workers) versions << worker.mid(name.size() + 1);
   QStringList asked;
-  for (const QString& python : pythons(environment)) {
-    const PythonsTorch torch = askPython(python, environment);
+  for (const QString& python : findInterpreters({}, environment)) {
+    const InstalledTorch torch = torchOf(python, environment);
     for (qsizetype i = 0; i < workers.size(); ++i) {
       if (isBuildOf(torch.version.toStdString(), versions[i].toStdString())) {
         return WorkerChoice{folder + u'/' + workers[i], torch.folder + QStringLiteral("/lib")};

@@ -15,9 +15,8 @@ struct WorkerChoice {
 
 /// Chooses the worker: $HIGHWATER_WORKER, or highwater-worker in `folder`. A wheel has none of that
 /// name, but highwater-worker-VERSION for some versions of PyTorch: there the first Python that has
-/// one of these decides, of findInterpreters() and then HIGHWATER_PYTHON, under which the wheel is
-/// installed. Asks each Python in turn, which takes some 50 ms, and at most ten seconds. Fails with
-/// kNotFound where there is no such file, with kVersionMismatch where there is no such PyTorch.
+/// one of these decides, of findInterpreters(). Asks each in turn (torchOf()). Fails with kNotFound
+/// where there is no such file, with kVersionMismatch where there is no such PyTorch.
 [[nodiscard]] Result<WorkerChoice> chooseWorker(const QString& folder,
                                                 const QProcessEnvironment& environment);
 

@@ -61,6 +61,8 @@ class TestInterpreters : public QObject {
         QStringList({mine, active, system}));
     environment.insert("VIRTUAL_ENV", folder_->filePath("gone"));
     QCOMPARE(findInterpreters({}, environment), QStringList{system});
+    environment.insert("HIGHWATER_PYTHON", mine);  // that of a wheel
+    QCOMPARE(findInterpreters({}, environment), QStringList({system, mine}));
     QCOMPARE(findInterpreters({}, QProcessEnvironment()), QStringList());
   }
 

@@ -12,7 +12,7 @@
 #include <csignal>
 #include <cstdio>
 
-#include "session/command_line_tools.h"
+#include "session/interpreters.h"
 
 namespace highwater::cli {
 namespace {
@@ -47,6 +47,16 @@ for step in range(1, 41):
     if step % 10 == 0:
         print(step, loss.item(), flush=True)
 )";
+
+/// The first Python with a PyTorch; the first of all where none has one; empty where there is none.
+QString likeliestPython() {
+  const auto environment = QProcessEnvironment::systemEnvironment();
+  const QStringList found = session::findInterpreters({}, environment);
+  for (const QString& each : found) {
+    if (!session::torchOf(each, environment).version.isEmpty()) return each;
+  }
+  return found.value(0);
+}
 
 QByteArray contentOf(const QString& path, qint64 most) {
   QFile file(path);
@@ -198,13 +208,8 @@ void ReportTries::takeScript() {
   const bool written = script.open(QIODevice::WriteOnly) && script.write(kScript) > 0;
   script.close();
   if (!written) return skip(QStringLiteral("script"), QStringLiteral("it cannot be written"));
-  // A Mac's stub opens a dialog.
-  QString python = options_.interpreter;
-  if (python.isEmpty()) python = qEnvironmentVariable("HIGHWATER_PYTHON");
-  if (python.isEmpty()) python = QStandardPaths::findExecutable(QStringLiteral("python3"));
-  const bool isStub =
-      python == QLatin1String("/usr/bin/python3") && session::lacksCommandLineTools();
-  if (python.isEmpty() || isStub) {
+  const QString python = options_.interpreter.isEmpty() ? likeliestPython() : options_.interpreter;
+  if (python.isEmpty()) {
     return skip(QStringLiteral("script"),
                 QStringLiteral("there is no python3; name one by --python"));
   }
