@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Copies the libraries that programs need into a folder, and lets all of them look there first.
 
-    bundle_libraries.py --into FOLDER --patchelf PROGRAM FILE...
+    bundle_libraries.py --into FOLDER --licences FOLDER --patchelf PROGRAM FILE...
 
 FILE: a program or library. Left to the system: the C library and what belongs to it, the C++ run time, which the
-user's PyTorch shares, and libtorch. Needs ldd.
+user's PyTorch shares, and libtorch. What the packages of the copied libraries say of their licences is put into
+--licences. Needs ldd and dpkg.
 """
 import argparse
 import os
@@ -31,9 +32,22 @@ def needed(file, folder):
     return found
 
 
+def copy_licence(path, folder):
+    """Of the package that the library `path` is part of."""
+    # Debian 12's packages have their files in /lib, which is a link to /usr/lib.
+    for name in (path, path.resolve(), str(path.resolve()).removeprefix("/usr")):
+        owner = subprocess.run(["dpkg", "-S", str(name)], capture_output=True, text=True, check=False).stdout
+        package = owner.partition(":")[0]
+        if package:
+            shutil.copyfile(f"/usr/share/doc/{package}/copyright", folder / f"{package}.txt")
+            return
+    sys.exit(f"bundle_libraries: {path} is of no package, so its licence is not known")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--into", type=pathlib.Path, required=True)
+    parser.add_argument("--licences", type=pathlib.Path, required=True)
     parser.add_argument("--patchelf", required=True)
     parser.add_argument("files", type=pathlib.Path, nargs="+")
     given = parser.parse_args()
@@ -45,6 +59,7 @@ def main():
                 sys.exit(f"bundle_libraries: {file} needs {name}, which this machine does not have")
             if path.resolve().parent != folder and not (folder / name).exists():
                 shutil.copyfile(path, folder / name)
+                copy_licence(path, given.licences)
     libraries = [path for path in folder.iterdir() if path.is_file()]
     for file in {path.resolve() for path in (*given.files, *libraries)}:
         own = os.path.relpath(folder, file.parent)

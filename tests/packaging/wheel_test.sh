@@ -33,6 +33,10 @@ for file in "$package"/program/bin/highwater* "$package"/program/lib/*.so "$pack
   [ -z "$foreign" ] || broken "$file uses libraries that the wheel does not bring:" "$foreign"
 done
 
+for file in NOTICES.md licences/Qt.txt licences/libxcb1.txt licences/LGPL-3; do
+  [ -s "$package/program/share/doc/highwater/$file" ] || broken "the wheel lacks $file, which its parts ask for"
+done
+
 clean "$environment/bin/python" -c "import highwater_mps; assert highwater_mps.knob('a', 3) == 3" ||
   broken "the package cannot be imported"
 
