@@ -147,6 +147,11 @@ touch src/simmps/policy/queue.cpp src/core/messages.h
 git add -A .ci packaging src tests && git commit -qm "the base"
 HIGHWATER_CI_BASE=HEAD attempt .ci/run
 [[ $out == *'-LE ^(conformance|sanitizers|streams|op_database|built_library|guest|scripts)$'* ]] || broken "an empty change touches nothing"
+echo "# changed" >>packaging/macos/cross-link
+HIGHWATER_CI_BASE=HEAD attempt .ci/run
+[[ $out == *'-LE ^(conformance|sanitizers|streams|op_database|built_library|guest)$'* ]] ||
+  broken "a script for another system is checked by the tests of scripts alone"
+git checkout -q packaging/macos/cross-link
 echo "int changed;" >src/core/messages.h
 HIGHWATER_CI_BASE=HEAD attempt .ci/run
 expect_status 0
