@@ -18,6 +18,7 @@
 namespace highwater::session {
 
 class CheckpointFiles;
+class RunSupervisor;
 
 /// What happens after a worker was killed by a signal.
 enum class AfterAbort {
@@ -152,11 +153,7 @@ class Session final : public QObject {
   void ended(const highwater::RunEnd& end);
 
  private:
-  /// Passes a message of the host to the sinks; false before RunDescription and after the end.
-  bool handOut(const Message& message);
-
-  class Private;
-  std::unique_ptr<Private> d_;
+  std::unique_ptr<RunSupervisor> supervisor_;
 };
 
 /// Finds the worker program and returns its path, as chooseWorker() does (session/worker_choice.h)
