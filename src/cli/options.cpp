@@ -21,6 +21,7 @@
 #include "report/run_tables.h"
 #include "run/fallback_acceptance.h"
 #include "run/tried_knob.h"
+#include "session/remote_start.h"
 
 namespace highwater::cli {
 namespace {
@@ -295,13 +296,12 @@ class CommandLine {
   Result<void> readHost(session::ScriptOptions& script) const {
     if (run_->get_option("--on")->empty()) return {};
     const std::size_t colon = remoteHost_.find(':');
-    const std::string host = remoteHost_.substr(0, colon);
-    // ssh would read it as an option.
+    const QString host = QString::fromStdString(remoteHost_.substr(0, colon));
     const bool isUrl = remoteHost_.find("://") != std::string::npos;
-    if (host.empty() || host.front() == '-' || isUrl) {
+    if (!session::isSshHost(host) || isUrl) {
       return refusedValue("--on", remoteHost_, "a host that ssh knows, as in user@studio:project");
     }
-    script.host = QString::fromStdString(host);
+    script.host = host;
     if (colon != std::string::npos) {
       script.workingFolder = QString::fromStdString(remoteHost_.substr(colon + 1));
     }

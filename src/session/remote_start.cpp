@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <QRegularExpression>
 #include <QUrl>
 #include <array>
 #include <cerrno>
@@ -32,6 +33,11 @@ QString fromHome(const QString& folder) {
 }
 
 }  // namespace
+
+bool isSshHost(const QString& text) {
+  static const QRegularExpression usable(QStringLiteral("^[^-\\s:][^\\s:]*$"));
+  return usable.match(text).hasMatch();
+}
 
 Result<QStringList> remoteCommand(const ScriptOptions& options) {
   auto words = splitShellWords(variable("HIGHWATER_SSH", "ssh -T -o ServerAliveInterval=15"));

@@ -27,6 +27,10 @@ inline constexpr std::string_view kRecords = "recording ";
 inline constexpr std::string_view kNotStarted = "not-started ";
 }  // namespace remote_lines
 
+/// Whether a text can be a machine as ssh knows it, "user@studio". What follows a colon is a folder
+/// to us, and what begins with - would be an option to ssh.
+[[nodiscard]] bool isSshHost(const QString& text);
+
 /// The command that starts `highwater run --stdio` on ScriptOptions::host: its program and its
 /// arguments. $HIGHWATER_SSH (default "ssh -T -o ServerAliveInterval=15") gets the host and one
 /// text for a POSIX shell there; $HIGHWATER_REMOTE_PROGRAM (default "highwater") is what that

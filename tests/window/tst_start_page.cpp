@@ -192,6 +192,25 @@ class TestStartPage : public QObject {
     QVERIFY(!bench.run()->isEnabled());
   }
 
+  void speaksOfTheMachineThatIsNamed() {
+    StartPageBench bench;
+    const auto texts = [&] {
+      QStringList all;
+      for (const QLabel* each : bench.page.findChildren<QLabel*>()) all << each->text();
+      return all.join('|');
+    };
+    auto* device = child<QComboBox>(bench.page, "scriptDeviceField");
+    device->setCurrentIndex(device->findText("auto"));
+    QTRY_VERIFY(texts().contains("No mps on Linux"));
+    QVERIFY(child<QPushButton>(bench.page, "browseScriptButton")->isEnabled());
+    bench.field("hostField")->setText("user@studio");
+    QTRY_VERIFY(!texts().contains("No mps on Linux"));
+    QVERIFY(texts().contains("that ssh gives there"));
+    QVERIFY(!child<QPushButton>(bench.page, "browseScriptButton")->isEnabled());
+    bench.field("hostField")->clear();
+    QTRY_VERIFY(child<QPushButton>(bench.page, "browseScriptButton")->isEnabled());
+  }
+
   void anErrorInTheEnvironmentIsShown() {
     StartPageBench bench;
     bench.fill();

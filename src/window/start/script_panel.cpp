@@ -90,8 +90,6 @@ void ScriptPanel::check() {
     recording_->setText(namesScript() ? run::freeRecordingName(recordingStemOf(now)) : QString());
     now.recording = recording_->text();
   }
-  folder_->setPlaceholderText(runsElsewhere(now) ? tr("The home folder there")
-                                                 : run::shownPath(workingFolderOf(now)));
   request_ = checkScript(now);
   auto problems = request_.problems;
   if (!namesScript()) {
@@ -107,6 +105,7 @@ void ScriptPanel::check() {
   command_->setCursorPosition(0);
   command_->setToolTip(models::plainTip(command_->text()));
   copy_->setEnabled(request_.ok());
+  showMachine();
   showDevice();
   showEnvironment();
   askPython();
@@ -216,18 +215,34 @@ void ScriptPanel::setSimulatedMemory(const QString& recommended) {
   showDevice();
 }
 
+/// What depends on where the script runs.
+void ScriptPanel::showMachine() {
+  const ScriptFields now = fields();
+  const bool elsewhere = runsElsewhere(now);
+  folder_->setPlaceholderText(elsewhere ? tr("The home folder there")
+                                        : run::shownPath(workingFolderOf(now)));
+  environmentNote_->setText(elsewhere ? tr("Added to the environment that ssh gives there")
+                                      : tr("Added to this program's own environment"));
+  for (QPushButton* each : browse_) each->setEnabled(!elsewhere);
+}
+
 void ScriptPanel::showDevice() {
+  const bool elsewhere = runsElsewhere(fields());
   if (device_->currentData().toBool()) {
-    deviceNote_->setText(recommended_.isEmpty()
+    deviceNote_->setText(recommended_.isEmpty() || elsewhere
                              ? tr("Simulated times and memory")
                              : tr("Simulated, with %1 recommended").arg(recommended_));
     return;
   }
 #if defined(Q_OS_MACOS)
-  deviceNote_->setText(tr("As without Highwater: the script chooses"));
+  constexpr bool kHasMps = true;
 #else
-  deviceNote_->setText(tr("As without Highwater. No mps on Linux: times, no device memory"));
+  constexpr bool kHasMps = false;
 #endif
+  deviceNote_->setText(
+      kHasMps || elsewhere
+          ? tr("As without Highwater: the script chooses")
+          : tr("As without Highwater. No mps on Linux: times, no device memory"));
 }
 
 void ScriptPanel::copyCommand() {

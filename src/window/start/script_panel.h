@@ -4,6 +4,7 @@
 #include <QTimer>
 #include <QWidget>
 #include <memory>
+#include <vector>
 
 #include "window/start/form_rows.h"
 #include "window/start/interpreters.h"
@@ -68,6 +69,7 @@ class ScriptPanel final : public QWidget {
   [[nodiscard]] QString likeliestPython(const QStringList& found) const;
   void askPython();
   void showAnswer(const InterpreterAnswer& answer);
+  void showMachine();
   void showDevice();
   void showEnvironment();
   void copyCommand();
@@ -77,7 +79,8 @@ class ScriptPanel final : public QWidget {
   QLineEdit *script_, *arguments_, *folder_, *recording_, *host_;
   QComboBox *python_, *device_;
   QButtonGroup* level_;
-  QLabel *levelNote_, *environmentSummary_, *deviceNote_;
+  QLabel *levelNote_, *environmentSummary_, *environmentNote_, *deviceNote_;
+  std::vector<QPushButton*> browse_;  ///< choose files of this machine
   QToolButton* environmentToggle_;
   QComboBox* fallback_;
   QLineEdit *high_, *low_, *simulatedMemory_, *others_;

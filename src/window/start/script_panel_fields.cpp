@@ -59,6 +59,7 @@ QPushButton* ScriptPanel::browseButton(const char* name, const QString& tip) {
   button->setToolTip(tip);
   button->setFixedHeight(kFieldHeight);
   button->setAutoDefault(false);
+  browse_.push_back(button);
   return button;
 }
 
@@ -158,7 +159,7 @@ void ScriptPanel::makeEnvironment() {
   row->addWidget(environmentSummary_);
   row->addWidget(environmentToggle_);
   row->addStretch(1);
-  rows_->add(tr("Environment"), line, tr("Added to this program's own environment"));
+  environmentNote_ = rows_->add(tr("Environment"), line, {});
   fallback_ = new CalmCombo(this);
   fallback_->setObjectName(QStringLiteral("fallbackField"));
   fallback_->setFixedSize(kNarrow, kFieldHeight);

@@ -7,6 +7,7 @@
 #include <QStandardPaths>
 
 #include "run/recordings_folder.h"
+#include "session/remote_start.h"
 #include "session/shell_words.h"
 #include "window/start/script_environment.h"
 #include "window/tr.h"
@@ -61,8 +62,7 @@ class ScriptCheck {
   /// What can be said without asking the other machine, which checks the rest.
   void checkHost() {
     const QString host = fields_.host.trimmed();
-    static const QRegularExpression usable(QStringLiteral("^[^-\\s:][^\\s:]*$"));
-    if (!usable.match(host).hasMatch()) {
+    if (!session::isSshHost(host)) {
       problem(ScriptField::kHost, tr("A host that ssh knows, as in user@studio"));
     }
     request_.options.host = host;
