@@ -69,7 +69,8 @@ bool copyOnce(const Stream& stream, int copy, bool mayDrop) {
   if (got == 0) return false;
   const auto size = static_cast<std::size_t>(got);
   writeAll(stream.to, buffer.data(), size, mayDrop);
-  ::send(copy, buffer.data(), size, MSG_DONTWAIT);
+  // Its reader may hang. MSG_DONTWAIT would not do: macOS looks at the socket's own flag only.
+  ::send(copy, buffer.data(), size, 0);
   return true;
 }
 
@@ -201,7 +202,7 @@ Result<OutputRelay> OutputRelay::start(bool mayDrop) {
   for (const UniqueFd* each : {&outEnd, &errEnd, &relay.out, &relay.err, &ours, &theirs}) {
     if (each->valid()) closeOnExec(*each);
   }
-  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);
+  for (const UniqueFd* each : {&ours, &theirs}) ::fcntl(each->get(), F_SETFL, O_NONBLOCK);
   const std::array streams{Stream{outEnd.get(), STDOUT_FILENO},
                            Stream{errEnd.get(), STDERR_FILENO}};
   if (auto forked = forkRelay(streams, theirs.get(), mayDrop); !forked) return forked.error();
