@@ -121,14 +121,17 @@ void removeLeftFolders(const QString& place) {
   }
 }
 
-Result<void> writeToken(const QString& path, const std::string& token) {
-  const UniqueFd file(::open(QFile::encodeName(path).constData(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+/// Writes the token, and returns the file locked: after three days macOS removes from $TMPDIR the
+/// files that nobody has read or locked (Apple's dirhelper).
+Result<UniqueFd> writeToken(const QString& path, const std::string& token) {
+  UniqueFd file(::open(QFile::encodeName(path).constData(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                       S_IRUSR | S_IWUSR));
   if (!file.valid() ||
       ::write(file.get(), token.data(), token.size()) != static_cast<ssize_t>(token.size())) {
     return failure("the token file could not be written: " + systemText());
   }
-  return {};
+  (void)::flock(file.get(), LOCK_SH | LOCK_NB);  // a file system without locks has it too
+  return file;
 }
 
 Result<UniqueFd> listenAt(const QString& path) {
@@ -193,19 +196,19 @@ Result<std::unique_ptr<LocalEndpoint>> LocalEndpoint::listen() {
     return failure("there is no folder for a local socket; set TMPDIR to a short, writable path");
   }
   const std::string token = randomToken();
-  if (auto written = writeToken(folder->filePath(kTokenFile), token); !written) {
-    return written.error();
-  }
+  auto tokenFile = writeToken(folder->filePath(kTokenFile), token);
+  if (!tokenFile) return tokenFile.error();
   auto listener = listenAt(folder->filePath(kSocketFile));
   if (!listener) return listener.error();
   UniqueFd owner = lockAsOwner(folder->path());
-  return std::unique_ptr<LocalEndpoint>(
-      new LocalEndpoint(std::move(folder), std::move(owner), std::move(*listener), token));
+  return std::unique_ptr<LocalEndpoint>(new LocalEndpoint(
+      std::move(folder), {std::move(owner), std::move(*tokenFile)}, std::move(*listener), token));
 }
 
-LocalEndpoint::LocalEndpoint(Folder folder, UniqueFd owner, UniqueFd listener, std::string token)
+LocalEndpoint::LocalEndpoint(Folder folder, LockedFiles locked, UniqueFd listener,
+                             std::string token)
     : folder_(std::move(folder)),
-      owner_(std::move(owner)),
+      locked_(std::move(locked)),
       listener_(std::move(listener)),
       token_(std::move(token)) {
   notifier_ = std::make_unique<QSocketNotifier>(listener_.get(), QSocketNotifier::Read);

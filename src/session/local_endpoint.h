@@ -65,14 +65,19 @@ class LocalEndpoint final : public QObject {
  private:
   using Folder = std::unique_ptr<QTemporaryDir, RemoveEndpointFolder>;
 
-  LocalEndpoint(Folder folder, UniqueFd owner, UniqueFd listener, std::string token);
+  struct LockedFiles {
+    UniqueFd owner;  ///< says that this process lives
+    UniqueFd token;  ///< locked so that macOS keeps it
+  };
+
+  LocalEndpoint(Folder folder, LockedFiles locked, UniqueFd listener, std::string token);
   /// A new folder of mode 0700 whose path is short enough for a socket address; null if there is
   /// none.
   [[nodiscard]] static Folder makeFolder();
   void acceptOne();
 
   Folder folder_;
-  UniqueFd owner_;  ///< the locked file that says that this process lives
+  LockedFiles locked_;
   UniqueFd listener_;
   std::string token_;
   std::unique_ptr<QSocketNotifier> notifier_;

@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -89,6 +90,8 @@ class TestLocalEndpoint : public QObject {
     QVERIFY(file.open(QIODevice::ReadOnly));
     const QByteArray first = file.readAll();
     QCOMPARE(first.size(), 64);
+    // What a Mac does before it removes a file that was not read for days.
+    QCOMPARE(::flock(file.handle(), LOCK_EX | LOCK_NB), -1);
 
     auto second = LocalEndpoint::listen();
     QVERIFY(second);
