@@ -1,5 +1,6 @@
 """The command of a wheel, with a program of the test's; macOS's part with a stand-in for codesign."""
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -79,6 +80,21 @@ class Command(unittest.TestCase):
         self.assertEqual(self.starts(), 2)
         self.assertEqual(sorted(os.listdir(os.path.dirname(self.program))), ["highwater"])
 
+    def test_a_probe_that_kills_its_python(self):
+        probe = "program/lib/script/prebuilt/2.13.0-0123456789/libhighwater_script.so"
+        self.write(probe, "")
+        python = self.write("python", '#!/bin/sh\ngrep -q SIGNED "$3" || kill -9 $$\n')
+        with open(os.path.join(self.folder, probe), "wb") as file:
+            file.write(_command.MACH_O + b"\n")
+        with mock.patch.object(sys, "executable", python):
+            self.assertEqual(self.make_startable(), "")
+        self.assertIn("signing it again", "".join(self.told))
+
+    def test_a_start_that_hangs_is_not_waited_for(self):
+        self.write("program/bin/highwater", "#!/bin/sh\nexec sleep 100\n")
+        with mock.patch.object(_command, "TRIAL_LIMIT_S", 0.1):
+            self.assertEqual(_command.make_startable(self.program, self.codesign), "")
+
     def test_a_program_that_stays_killed(self):
         self.assertIn("macOS kills the program, also when it is signed again", self.make_startable(wanted=2))
 
@@ -109,6 +125,10 @@ class Command(unittest.TestCase):
         done = self.run_command("report", "a b")
         self.assertEqual(done.returncode, 3)
         self.assertRegex(done.stdout, "^HIGHWATER_PYTHON=/.*python[0-9.]* report a b\n$")
+
+    def test_signals_that_python_ignores_are_not_ignored_by_the_program(self):
+        self.write("program/bin/highwater", "#!/bin/sh\nkill -PIPE $$\nexit 3\n")
+        self.assertEqual(self.run_command().returncode, -signal.SIGPIPE)
 
     def test_without_the_program(self):
         os.remove(self.program)

@@ -1,4 +1,5 @@
 """The command `highwater` of a wheel: starts the program that lies in this package."""
+import glob
 import os
 import shutil
 import signal
@@ -7,6 +8,10 @@ import sys
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program", "bin", "highwater")
 MACH_O = b"\xcf\xfa\xed\xfe"
+# What codesign starts. The one in /usr/bin is a stub, which fails where the chosen Xcode has been deleted.
+CODESIGN_ALLOCATE = "/usr/libexec/DeveloperTools/codesign_allocate"
+# A dialog of macOS that nobody sees would be waited for.
+TRIAL_LIMIT_S = 60
 
 
 def main() -> int:
@@ -18,6 +23,9 @@ def main() -> int:
         return _fail(problem)
     # The samples may use this Python's PyTorch, and advice names this command.
     os.environ.update(HIGHWATER_PYTHON=sys.executable, HIGHWATER_COMMAND=os.path.abspath(sys.argv[0]))
+    # Python ignores them, and a program inherits that.
+    for each in signal.SIGPIPE, signal.SIGXFSZ:
+        signal.signal(each, signal.SIG_DFL)
     try:
         os.execv(PROGRAM, [PROGRAM, *sys.argv[1:]])
     except OSError as error:
@@ -59,13 +67,26 @@ def _stamp(program):
 
 
 def _is_killed(program):
-    tried = subprocess.run([program, "--version"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, check=False)
-    return tried.returncode == -signal.SIGKILL
+    """Whether macOS kills the program, or a Python for the probe, which a training would load."""
+    trials = [[program, "--version"]]
+    for probe in glob.glob(os.path.join(os.path.dirname(program), "../lib/script/prebuilt/*/libhighwater_script.so"))[:1]:
+        trials.append([sys.executable, "-c", "import ctypes, sys; ctypes.CDLL(sys.argv[1])", probe])
+    for trial in trials:
+        try:
+            done = subprocess.run(trial, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  timeout=TRIAL_LIMIT_S, check=False)
+        except subprocess.TimeoutExpired:
+            continue
+        if done.returncode == -signal.SIGKILL:
+            return True
+    return False
 
 
 def _sign_all(folder, program, codesign) -> str:
     """Signs what macOS loads in `folder`, each in a new file, since it remembers its verdict on the old one."""
+    environment = dict(os.environ)
+    if os.path.exists(CODESIGN_ALLOCATE):
+        environment["CODESIGN_ALLOCATE"] = CODESIGN_ALLOCATE
     for place, _, names in os.walk(folder):
         for path in (os.path.join(place, name) for name in names):
             with open(path, "rb") as file:
@@ -75,7 +96,7 @@ def _sign_all(folder, program, codesign) -> str:
             try:
                 shutil.copy2(path, made)
                 signed = subprocess.run([codesign, "--force", "--sign", "-", made], stdin=subprocess.DEVNULL,
-                                        capture_output=True, text=True, check=False)
+                                        env=environment, capture_output=True, text=True, check=False)
                 if signed.returncode:
                     return f"{codesign} cannot sign {path}: {signed.stderr.strip()}"
                 os.replace(made, path)
