@@ -1,5 +1,7 @@
 #include "session/command_line_tools.h"
 
+#include <QFile>
+#include <QFileInfo>
 #include <QProcess>
 
 namespace highwater::session {
@@ -9,7 +11,9 @@ bool lacksCommandLineTools() {
   constexpr int kLimitMs = 5000;
   QProcess process;
   process.start(QStringLiteral("/usr/bin/xcode-select"), {QStringLiteral("-p")});
-  return !process.waitForFinished(kLimitMs) || process.exitCode() != 0;
+  if (!process.waitForFinished(kLimitMs) || process.exitCode() != 0) return true;
+  // It may name an Xcode that has been deleted.
+  return !QFileInfo(QFile::decodeName(process.readAllStandardOutput().trimmed())).isDir();
 #else
   return false;
 #endif

@@ -273,12 +273,15 @@ class Build(unittest.TestCase):
 
     def test_a_stub_of_macos_is_no_compiler(self):
         del os.environ["CXX"]
-        for path, answer, found in (("/usr/bin/clang++", 0, ["clang++"]), ("/usr/bin/clang++", 2, []),
-                                    ("/usr/bin/clang++", None, []), ("/opt/homebrew/bin/clang++", 2, ["clang++"])):
-            asked = mock.Mock(return_value=mock.Mock(returncode=answer))
+        here, gone = self.folder, "/Applications/Deleted Xcode.app"
+        for path, answer, tools, found in (
+                ("/usr/bin/clang++", 0, here, ["clang++"]), ("/usr/bin/clang++", 0, gone, []),
+                ("/usr/bin/clang++", 2, "", []), ("/usr/bin/clang++", None, "", []),
+                ("/opt/homebrew/bin/clang++", 2, "", ["clang++"])):
+            asked = mock.Mock(return_value=mock.Mock(returncode=answer, stdout=os.fsencode(tools) + b"\n"))
             if answer is None:
                 asked.side_effect = subprocess.TimeoutExpired("xcode-select", 5)
-            with self.subTest(path=path, answer=answer), mock.patch.object(sys, "platform", "darwin"), \
+            with self.subTest(path=path, answer=answer, tools=tools), mock.patch.object(sys, "platform", "darwin"), \
                     mock.patch.object(_library.shutil, "which", return_value=path), \
                     mock.patch.object(_library.subprocess, "run", asked):
                 self.assertEqual(_library.compiler(), found)
@@ -287,6 +290,12 @@ class Build(unittest.TestCase):
                 if not found:
                     problem = _library.build(self.torch, self.native, os.path.join(self.folder, "library"))
                     self.assertIn("Install the command line tools of Xcode (xcode-select --install)", problem)
+
+    def test_a_cache_folder_that_is_named_is_used_on_a_mac_too(self):
+        with mock.patch.object(sys, "platform", "darwin"):
+            self.assertEqual(_library.cache_folder(), os.path.join(os.environ["XDG_CACHE_HOME"], "highwater"))
+            del os.environ["XDG_CACHE_HOME"]
+            self.assertEqual(_library.cache_folder(), os.path.join(os.environ["HOME"], "Library/Caches/highwater"))
 
     def test_variables_that_change_the_compiler(self):
         changing = ("CPATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH", "MACOSX_DEPLOYMENT_TARGET")

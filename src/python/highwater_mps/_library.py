@@ -214,11 +214,10 @@ def find_torch() -> tuple[Torch | None, str]:
 
 def cache_folder() -> str:
     """The folder in which the user's libraries are kept."""
-    if sys.platform == "darwin":
-        return os.path.expanduser("~/Library/Caches/highwater")
     given = _live.environment.get
     home = given("HOME") or os.path.expanduser("~")
-    return os.path.join(given("XDG_CACHE_HOME") or os.path.join(home, ".cache"), "highwater")
+    usual = os.path.join(home, "Library", "Caches") if sys.platform == "darwin" else os.path.join(home, ".cache")
+    return os.path.join(given("XDG_CACHE_HOME") or usual, "highwater")
 
 
 def cache_name(torch: Torch, native: str) -> str:
@@ -329,10 +328,12 @@ def _is_stub(path: str) -> bool:
     if sys.platform != "darwin" or os.path.dirname(path) != "/usr/bin":
         return False
     try:
-        return subprocess.run(["/usr/bin/xcode-select", "-p"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                              stderr=subprocess.DEVNULL, timeout=5, check=False).returncode != 0
+        asked = subprocess.run(["/usr/bin/xcode-select", "-p"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return True
+    # It may name an Xcode that has been deleted.
+    return asked.returncode != 0 or not os.path.isdir(os.fsdecode(asked.stdout).rstrip("\n"))
 
 
 def _compiler_environment() -> dict[str, str]:
