@@ -25,7 +25,10 @@ for folder in list(spec and spec.submodule_search_locations or ())[:1]:
 
 /// Where a Mac's users have their Pythons, outside of the PATH that the Finder gives.
 QStringList foldersOfMacs(const QString& home) {
-  QStringList folders{QStringLiteral("/opt/homebrew/bin")};
+  QStringList folders{QStringLiteral("/opt/homebrew/bin"),
+                      QStringLiteral("/opt/homebrew/Caskroom/miniconda/base/bin"),
+                      QStringLiteral("/opt/homebrew/Caskroom/miniforge/base/bin"),
+                      QStringLiteral("/opt/miniconda3/bin"), QStringLiteral("/opt/anaconda3/bin")};
   if (home.isEmpty()) return folders;
   for (const char* each :
        {"/.pyenv/shims", "/miniconda3/bin", "/miniforge3/bin", "/anaconda3/bin", "/.local/bin"}) {
