@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "wire/codec.h"
@@ -20,6 +21,7 @@ using std::chrono::milliseconds;
 
 // How often a write that waits looks whether it still should.
 constexpr milliseconds kLookEvery{200};
+constexpr milliseconds kBufferWait{10};
 
 #ifdef MSG_NOSIGNAL
 constexpr int kSendFlags = MSG_NOSIGNAL;
@@ -94,7 +96,9 @@ bool FrameWriter::writeAll(std::span<const std::uint8_t> bytes) {
     const ssize_t n = writeSome(bytes);
     if (n >= 0) {
       bytes = bytes.subspan(static_cast<std::size_t>(n));
-    } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+    } else if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) {
+      // macOS had no memory for a buffer (sosend() in xnu): to poll() the socket is writable.
+      if (errno == ENOBUFS) std::this_thread::sleep_for(kBufferWait);
       if (!waitForReader()) return false;
     } else if (errno != EINTR) {
       return false;
