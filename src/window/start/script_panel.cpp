@@ -239,10 +239,9 @@ void ScriptPanel::showDevice() {
 #else
   constexpr bool kHasMps = false;
 #endif
-  deviceNote_->setText(
-      kHasMps || elsewhere
-          ? tr("As without Highwater: the script chooses")
-          : tr("As without Highwater. No mps on Linux: times, no device memory"));
+  deviceNote_->setText(kHasMps || elsewhere
+                           ? tr("As without Highwater: the script chooses")
+                           : tr("As without Highwater. No mps on Linux: times, no device memory"));
 }
 
 void ScriptPanel::copyCommand() {
