@@ -136,6 +136,8 @@ def check_header(name, binary):
     for dylib in binary.dylibs:
         if not dylib.startswith(("@rpath/", "/usr/lib/", "/System/Library/")):
             yield name, f"it loads {dylib}, which no Mac has there"
+        elif "/AGL.framework/" in dylib:
+            yield name, "it needs AGL, which left Apple's SDK with macOS 26"
     for rpath in binary.rpaths:
         if not rpath.startswith("@loader_path/"):
             yield name, f"its rpath {rpath} is not relative to @loader_path"

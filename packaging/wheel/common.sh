@@ -1,9 +1,10 @@
 # shellcheck shell=bash
 # Sourced by packaging/linux/wheel and packaging/macos/wheel, after packaging/common.sh: what is the same in both wheels.
 
-# Qt 6.8 is the newest with long-term support. It runs what was compiled with any older Qt 6.
+# It runs what was compiled with any older Qt 6. Up to 6.9.1 Qt needs AGL, which left Apple's SDK with macOS 26
+# (QTBUG-137687).
 # shellcheck disable=SC2034  # for whoever sources this
-wheel_qt_version=6.8.3
+wheel_qt_version=6.9.3
 
 # lay_out_wheel BUILD ROOT VERSION: puts the programs of the folder BUILD into the folder ROOT, as a wheel installs them.
 # The worker is for that version of PyTorch, and the place of its probe is for those of several.

@@ -136,6 +136,12 @@ class CheckWheelTest(unittest.TestCase):
         found = "\n".join(self.faults(twice))
         self.assertIn("it names /usr/lib/libc++.1.dylib 2 times", found)
 
+    def test_a_framework_that_apple_takes_away(self):
+        self.linked("agl", "extern \"C\" int apart() { return 0; }", "-dynamiclib",
+                    "-install_name", "/System/Library/Frameworks/AGL.framework/Versions/A/AGL")
+        program = self.linked("old", THROWS.replace("part()", "apart()"), str(self.folder / "agl"))
+        self.assertIn("it needs AGL, which left Apple's SDK with macOS 26", self.faults(program))
+
     def test_a_changed_page(self):
         changed = bytearray(self.good)
         changed[self.good.index(b"many")] ^= 1
