@@ -2,9 +2,7 @@
 
 #include <QCoreApplication>
 #include <QEventLoop>
-#include <QFileInfo>
 #include <QJsonDocument>
-#include <QSaveFile>
 #include <csignal>
 
 #include "cli/output_file.h"
@@ -49,39 +47,6 @@ class ProgressLine {
   bool open_ = false;
 };
 
-/// Checks that the file can be written, before minutes of measuring. Does not change it. An earlier
-/// result may be overwritten, another file may not.
-Result<void> checkOutput(const std::string& name) {
-  if (name.empty()) return {};
-  const QFileInfo info(QString::fromStdString(name));
-  if (info.exists() && !info.isFile()) {
-    return failure(name + " is not a regular file; name another file after -o");
-  }
-  QFile old(info.filePath());
-  if (info.exists() && old.open(QIODevice::ReadOnly)) {
-    const QByteArray begin = old.read(1);
-    if (!begin.isEmpty() && begin != "{") {
-      return Error{ErrorCode::kExists, name +
-                                           " exists and is not JSON, so it is not overwritten; "
-                                           "name another file after -o"};
-    }
-  }
-  QSaveFile file(info.filePath());
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "-o");
-  file.cancelWriting();
-  return {};
-}
-
-Result<void> write(const std::string& name, const QByteArray& bytes) {
-  QSaveFile file(QString::fromStdString(name));
-  // commit() alone may not notice that the disk is full.
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
-      file.commit()) {
-    return {};
-  }
-  return notWritten(file, "-o");
-}
-
 int exitCodeOf(const BenchmarkRun& run) {
   const Result<void>& outcome = run.outcome();
   if (outcome) return run.benchmark().refused.empty() ? kExitDone : kExitFailed;
@@ -93,9 +58,11 @@ int exitCodeOf(const BenchmarkRun& run) {
 
 int runBenchmark(const BenchmarkCommandOptions& options) {
   std::signal(SIGPIPE, SIG_IGN);
-  if (auto writable = checkOutput(options.output); !writable) {
-    printError(writable.error().message);
-    return kExitFailed;
+  if (!options.output.empty()) {
+    if (auto writable = checkJsonFile(options.output, "-o"); !writable) {
+      printError(writable.error().message);
+      return kExitFailed;
+    }
   }
   BenchmarkRun run(options.run);
   QEventLoop loop;
@@ -120,7 +87,7 @@ int runBenchmark(const BenchmarkCommandOptions& options) {
     print(options.json ? json.toStdString()
                        : report::benchmarkText(run.benchmark(), textWidth(stdout)));
     if (!options.output.empty()) {
-      if (auto written = write(options.output, json); !written) {
+      if (auto written = saveNamed(options.output, json, "-o"); !written) {
         printError(written.error().message);
         code = kExitFailed;
       }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <QByteArray>
 #include <QFile>
 #include <QFileDevice>
 #include <QSaveFile>
@@ -44,6 +45,15 @@ inline void ignoreFileSizeSignal() {
   }
   return {};
 }
+
+/// Checks that a JSON file, named by the user after `option`, can be written, before an answer that
+/// takes minutes. Does not change it. An earlier answer may be replaced; another file that was
+/// named by mistake may not: kExists.
+[[nodiscard]] Result<void> checkJsonFile(const std::string& path, const std::string& option);
+
+/// models::saveFile() for a file that the user named after `option`.
+[[nodiscard]] Result<void> saveNamed(const std::string& path, const QByteArray& bytes,
+                                     const std::string& option);
 
 /// The first bytes of a file, by which its kind is known; empty where it cannot be read.
 [[nodiscard]] inline std::string headOf(const std::filesystem::path& path) {

@@ -13,7 +13,6 @@
 #include <QLineEdit>
 #include <QProgressBar>
 #include <QPushButton>
-#include <QSaveFile>
 #include <QScrollArea>
 #include <QStackedWidget>
 #include <QTabWidget>
@@ -22,6 +21,7 @@
 
 #include "core/knobs.h"
 #include "models/qt_text.h"
+#include "models/saved_file.h"
 #include "report/report_benchmark.h"
 #include "run/run.h"
 #include "views/panels/table_setup.h"
@@ -344,13 +344,12 @@ void BenchmarkDialog::save() {
   const QString name = QFileDialog::getSaveFileName(
       this, tr("Save JSON"), QStringLiteral("benchmark.json"), tr("JSON files (*.json)"));
   if (name.isEmpty()) return;
-  QSaveFile file(name);
   const QByteArray bytes = QJsonDocument(report::benchmarkJson(benchmark_, stopped_)).toJson();
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
-      file.commit()) {
-    return say(tr("Saved as %1.").arg(name), false);
+  if (auto saved = models::saveFile(name, bytes); !saved) {
+    const QString why = QString::fromStdString(saved.error().message);
+    return say(tr("%1; choose another name").arg(why), true);
   }
-  say(tr("%1 cannot be written: %2; choose another name").arg(name, file.errorString()), true);
+  say(tr("Saved as %1.").arg(name), false);
 }
 
 /// A benchmark that nobody sees any more would only slow down what comes next.

@@ -7,11 +7,11 @@
 #include <QImageReader>
 #include <QImageWriter>
 #include <QPixmap>
-#include <QSaveFile>
 #include <QThread>
 #include <algorithm>
 
 #include "core/units.h"
+#include "models/saved_file.h"
 #include "run/recording_output.h"
 #include "views/panels/details_strip.h"
 #include "window/main_window.h"
@@ -166,15 +166,7 @@ Result<RecordingCondition> exportWindowPicture(const std::filesystem::path& reco
   }
   const auto bytes = encoded(picture, format);
   if (!bytes) return failure(image.string() + " cannot be written: " + bytes.error().message);
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly)) {
-    return Error{ErrorCode::kNoPermission,
-                 image.string() + " cannot be written: " + file.errorString().toStdString()};
-  }
-  // flush() reports the reason of a failure, which commit() does not.
-  if (file.write(*bytes) != bytes->size() || !file.flush() || !file.commit()) {
-    return failure(image.string() + " cannot be written: " + file.errorString().toStdString());
-  }
+  if (auto saved = models::saveFile(path, *bytes); !saved) return saved.error();
   return window.currentRun().condition();
 }
 

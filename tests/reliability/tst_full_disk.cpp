@@ -1,5 +1,5 @@
-// `record` on a full disk, beyond the limit of a file's size, with a long name, and without a
-// reader of its output.
+// `record` and a picture on a full disk, beyond the limit of a file's size, with a long name, and
+// without a reader of its output.
 
 #include "core/exit_codes.h"
 #include "support/run_program.h"
@@ -48,6 +48,23 @@ class TestFullDisk : public QObject {
     QVERIFY2(run.err.contains("of the training lost"), qPrintable(run.err));
     const Outcome report = runHighwater({"report", copy + "/a.highwater"});
     QVERIFY2(report.exitCode == kExitDone, qPrintable(report.err));
+  }
+
+  /// A write() of which a part still fits has no error yet.
+  void aPictureThatFitsInPartSaysWhy() {
+    const QString recording = folder_.filePath("pictured.highwater");
+    const QString disk = folder_.filePath("pictures");
+    QVERIFY(QDir().mkpath(disk));
+    const Outcome made =
+        runHighwater({"record", "--steps", "5", "-o", recording}, fakeWorker("train"));
+    QVERIFY2(made.exitCode == kExitDone, qPrintable(made.err));
+    const QString script = "mount -t tmpfs -o size=20k tmpfs '" + disk + "' || exit 77; '" +
+                           program_ + "' export '" + recording + "' --to '" + disk + "/a.png'";
+    const Outcome run = runShell("unshare", {"-m", "sh", "-c", script});
+    if (run.exitCode == 77) QSKIP(qPrintable("tmpfs cannot be mounted here: " + run.err));
+    QCOMPARE(run.exitCode, int(kExitFailed));
+    QVERIFY2(run.err.contains("a.png cannot be written: No space left on device"),
+             qPrintable(run.err));
   }
 
   void theLimitOfAFilesSizeIsAnErrorToo() {

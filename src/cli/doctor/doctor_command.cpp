@@ -1,9 +1,6 @@
 #include "cli/doctor/doctor_command.h"
 
-#include <QFile>
-#include <QFileInfo>
 #include <QJsonDocument>
-#include <QSaveFile>
 
 #include "cli/doctor/doctor_report.h"
 #include "cli/doctor/dry_check_command.h"
@@ -20,34 +17,6 @@
 namespace highwater::cli {
 
 namespace {
-
-/// Allows to overwrite an earlier answer, but not a recording that was named by mistake. kExists.
-Result<void> checkReplaced(const QString& path) {
-  const QFileInfo info(path);
-  // QSaveFile would replace a device by a file.
-  if (info.exists() && !info.isFile()) {
-    return failure(path.toStdString() + " is not a regular file; name another file after --json");
-  }
-  QFile old(path);
-  if (!info.exists() || !old.open(QIODevice::ReadOnly)) return {};
-  const QByteArray begin = old.read(1);
-  if (begin.isEmpty() || begin == "{") return {};
-  return Error{ErrorCode::kExists, path.toStdString() +
-                                       " exists and is not JSON, so it is not overwritten; "
-                                       "name another file after --json"};
-}
-
-/// Checks that the file can be written, before the answer, which may take minutes. Does not change
-/// the file.
-Result<void> checkJsonFile(const DoctorOptions& options) {
-  if (!options.json || options.json == "-") return {};
-  const QString path = QString::fromStdString(*options.json);
-  if (auto replaced = checkReplaced(path); !replaced) return replaced;
-  QSaveFile file(path);
-  if (!file.open(QIODevice::WriteOnly)) return notWritten(file, "--json");
-  file.cancelWriting();
-  return {};
-}
 
 int describeMachine(const DoctorOptions& options) {
   const auto program = session::findWorker();
@@ -73,9 +42,11 @@ Result<Hello> describedWorker(const session::LaunchOptions& launch) {
 }
 
 int runDoctor(const DoctorOptions& options) {
-  if (auto writable = checkJsonFile(options); !writable) {
-    printError(writable.error().message);
-    return kExitFailed;
+  if (options.json && options.json != "-") {
+    if (auto writable = checkJsonFile(*options.json, "--json"); !writable) {
+      printError(writable.error().message);
+      return kExitFailed;
+    }
   }
   switch (options.question) {
     case DoctorOptions::Question::kWorkload:
@@ -98,14 +69,7 @@ std::string jsonText(const QJsonObject& json) {
 
 Result<void> saveAnswer(const DoctorOptions& options, const QJsonObject& json) {
   if (!options.json || options.json == "-") return {};
-  const QByteArray bytes = QByteArray::fromStdString(jsonText(json));
-  QSaveFile file(QString::fromStdString(*options.json));
-  // commit() alone may not notice that the disk is full.
-  if (file.open(QIODevice::WriteOnly) && file.write(bytes) == bytes.size() && file.flush() &&
-      file.commit()) {
-    return {};
-  }
-  return notWritten(file, "--json");
+  return saveNamed(*options.json, QByteArray::fromStdString(jsonText(json)), "--json");
 }
 
 Result<void> printAnswer(const DoctorOptions& options, const QJsonObject& json,

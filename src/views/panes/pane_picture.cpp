@@ -9,9 +9,9 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QPointer>
-#include <QSaveFile>
 #include <QSvgGenerator>
 
+#include "models/saved_file.h"
 #include "views/panes/time_pane.h"
 #include "views/tr.h"
 
@@ -83,12 +83,8 @@ Result<void> savePane(TimePane& pane, const QString& path) {
   } else {
     return usageError("the name must end in .png or .svg: " + path.toStdString());
   }
-  QSaveFile file(path);
-  if (bytes.isEmpty() || !file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() ||
-      !file.commit()) {
-    return failure(path.toStdString() + " cannot be written: " + file.errorString().toStdString());
-  }
-  return {};
+  if (bytes.isEmpty()) return failure(path.toStdString() + ": the picture cannot be drawn");
+  return models::saveFile(path, bytes);
 }
 
 void showPictureMenu(TimePane& pane, const QPoint& globalPosition) {
