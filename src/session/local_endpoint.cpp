@@ -47,11 +47,14 @@ struct FolderEntry {
   mode_t type;
 };
 constexpr FolderEntry kFolderEntries[] = {
-    {"broken", S_IFLNK},       {"closed", S_IFLNK},     {"error", S_IFLNK},
-    {"exec", S_IFLNK},         {"importing", S_IFLNK},  {"missed", S_IFLNK},
-    {"no-torch", S_IFLNK},     {"optimizer", S_IFLNK},  {"python", S_IFLNK},
-    {"told", S_IFLNK},         {"torch", S_IFLNK},      {"unwatched", S_IFLNK},
-    {"watched", S_IFLNK},      {kSocketFile, S_IFSOCK}, {kTokenFile, S_IFREG},
+    {"broken", S_IFLNK},       {"closed", S_IFLNK},
+    {"error", S_IFLNK},        {"exec", S_IFLNK},
+    {"importing", S_IFLNK},    {"missed", S_IFLNK},
+    {"no-torch", S_IFLNK},     {"optimizer", S_IFLNK},
+    {"python", S_IFLNK},       {"told", S_IFLNK},
+    {"torch", S_IFLNK},        {"unimportable", S_IFLNK},
+    {"unwatched", S_IFLNK},    {"watched", S_IFLNK},
+    {kSocketFile, S_IFSOCK},   {kTokenFile, S_IFREG},
     {kUnlockedOwner, S_IFREG}, {kOwnerFile, S_IFREG},  // last: whoever is killed before leaves the
                                                        // rest to the next listen()
 };

@@ -157,6 +157,10 @@ std::string whatWasSeen(const LocalEndpoint& endpoint) {
                "PyTorch was imported, but no torch.optim optimizer was built, and no backward ran")
         .append(kTellSteps);
   }
+  if (saw("unimportable")) {
+    return "import torch failed: " +
+           endpoint.textOfSign(QStringLiteral("unimportable")).toStdString();
+  }
   if (saw("importing")) return "it ended while it imported PyTorch, before any training";
   if (saw("missed")) {
     return "PyTorch was imported past Highwater, by an import hook of the program or after it "

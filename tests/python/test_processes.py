@@ -35,6 +35,17 @@ class Start(unittest.TestCase):
         _, watched = run_both(self, code("import torch; print(torch.nn.Linear(2, 1)(torch.ones(2)).shape)"), how=forked)
         self.assertEqual((watched.log.calls, watched.signs), ([], {"python": "-", "importing": "-", "torch": "-"}))
 
+    def test_an_import_that_fails_is_told_with_its_error(self):
+        """Also where the script goes on without PyTorch."""
+        with tempfile.TemporaryDirectory() as folder:
+            os.mkdir(os.path.join(folder, "torch"))
+            with open(os.path.join(folder, "torch", "__init__.py"), "w") as file:
+                file.write("raise ImportError('no such library')\n")
+            text = "try:\n    import torch\nexcept ImportError as error:\n    print(error)\n"
+            watched = run([PYTHON, "-c", f"import sys; sys.path.insert(0, {folder!r})\n" + text], True)
+        self.assertEqual(watched.out, "no such library\n", watched.err)
+        self.assertEqual(watched.signs["unimportable"], "ImportError('no such library')")
+
     def test_unusable_native_part(self):
         """Highwater's own probe: there is nothing to build, so the script trains on without."""
         watched = support.environment("/nowhere/socket", "token",

@@ -130,7 +130,11 @@ class _Loader:
             if getattr(owner, name, None) is self:
                 setattr(owner, name, self._loader)
         _note("importing")
-        self._loader.exec_module(module)
+        try:
+            self._loader.exec_module(module)
+        except Exception as error:  # the script may go on without it
+            _note("unimportable", "%.500r" % (error,))
+            raise
         self._imported(module)
 
     if sys.version_info >= (3, 8):
