@@ -351,6 +351,10 @@ Result<void> ScriptProcess::startHere() {
   connect(endpoint_.get(), &LocalEndpoint::refused, this, &ScriptProcess::refused);
 
   QProcessEnvironment environment = environmentWith(options_.environment);
+  // What a wheel's command says of itself: another Highwater that the program starts is none.
+  for (const char* each : {"HIGHWATER_COMMAND", "HIGHWATER_PYTHON"}) {
+    environment.remove(QLatin1String(each));
+  }
   environment.insert(QStringLiteral("PYTHONPATH"), pythonPath(environment, attachFolder()));
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_SOCKET"), endpoint_->socketPath());
   environment.insert(QStringLiteral("HIGHWATER_SCRIPT_TOKEN"), endpoint_->tokenFile());
