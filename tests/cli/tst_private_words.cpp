@@ -13,7 +13,8 @@ using cli::PrivateWords;
 class TestPrivateWords : public QObject {
   Q_OBJECT
 
-  PrivateWords words_{{"/Users/anna"}, {"anna", "Anna Berg"}, {"Annas-Mac.local", "Annas-Mac"}, {}};
+  PrivateWords words_{
+      {"/Users/anna"}, {"Anna Berg", "anna", "jo"}, {"Annas-Mac.local", "Annas-Mac"}, {}};
 
  private slots:
   void areReplaced_data() {
@@ -28,7 +29,8 @@ class TestPrivateWords : public QObject {
     row(R"({"procPath": "\/Users\/anna\/x"})", R"({"procPath": "~\/x"})");
     row("by anna on Annas-Mac.local, ANNAS-MAC", "by USER on HOST, HOST");
     row("Savannah, annabel", "Savannah, annabel");
-    row("Anna Berg", "USER Berg");
+    row("Anna Berg", "USER");
+    row("/Users/jo/x, jo", "/Users/USER/x, jo");
     row("/tmp/pip-anna-1", "/tmp/pip-USER-1");
     row("key hf_secret!", "key $HF_TOKEN!");
     row(R"("crashReporterKey" : "8F-1", "incident":"A", "sleepWakeUUID": "B", "pid" : 7)",
@@ -45,9 +47,11 @@ class TestPrivateWords : public QObject {
   void areThoseOfThisProcess() {
     qputenv("USER", "quillfeather");
     qputenv("HF_TOKEN", "hf_0123456789");
+    qputenv("B_TOKEN", "hf_01234567890");
+    qputenv("PYTORCH_MPS_FAST_MATH", "squirrel");
     qputenv("MONKEY", "harmless");
     const PrivateWords words = cli::ownPrivateWords();
-    qunsetenv("HF_TOKEN");
+    for (const char* each : {"HF_TOKEN", "B_TOKEN", "PYTORCH_MPS_FAST_MATH"}) qunsetenv(each);
     QVERIFY(words.users.contains("quillfeather"));
     QVERIFY(!words.users.contains("root"));
     QVERIFY(!words.homes.isEmpty() && !words.homes.contains("/"));
@@ -55,7 +59,9 @@ class TestPrivateWords : public QObject {
       return std::any_of(words.secrets.begin(), words.secrets.end(),
                          [&](const auto& each) { return each.first == QLatin1String(name); });
     };
-    QVERIFY(has("HF_TOKEN") && !has("MONKEY") && !has("PATH"));
+    QVERIFY(has("HF_TOKEN") && has("PYTORCH_MPS_FAST_MATH") && !has("MONKEY") && !has("PATH"));
+    // The end of a longer one does not stay.
+    QCOMPARE(cli::withoutPrivate("x hf_01234567890", words), QByteArray("x $B_TOKEN"));
   }
 
   void valuesOfVariablesAreLeftOut() {

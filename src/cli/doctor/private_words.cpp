@@ -12,19 +12,24 @@
 #include <QSysInfo>
 #include <algorithm>
 
+#include "cli/doctor/system_facts.h"
+
 namespace highwater::cli {
 namespace {
 
-/// Shorter words, and these, are parts of other texts, and tell nobody.
+/// Shorter names are replaced in paths alone: they are words of other texts.
 constexpr qsizetype kShortestName = 3;
+/// Parts of a full name that are shorter are words of other texts.
+constexpr qsizetype kShortestPart = 4;
 constexpr qsizetype kShortestSecret = 6;
+/// These tell nobody.
 constexpr const char* kCommonNames[] = {"root", "user", "localhost", "local"};
 
 void addName(QStringList& names, const QString& name) {
   const bool isCommon =
       std::any_of(std::begin(kCommonNames), std::end(kCommonNames),
                   [&](const char* common) { return name.toLower() == QLatin1String(common); });
-  if (name.size() >= kShortestName && !isCommon && !names.contains(name)) names << name;
+  if (!name.isEmpty() && !isCommon && !names.contains(name)) names << name;
 }
 
 void addHome(QStringList& homes, const QString& path) {
@@ -35,9 +40,11 @@ void addHome(QStringList& homes, const QString& path) {
 
 /// Replaces `word` where it is no part of a longer one.
 void replaceWord(QString& text, const QString& word, const QString& by) {
-  const QRegularExpression whole(
-      QStringLiteral("(?<![A-Za-z0-9])%1(?![A-Za-z0-9])").arg(QRegularExpression::escape(word)),
-      QRegularExpression::CaseInsensitiveOption);
+  const QString around = word.size() < kShortestName
+                             ? QStringLiteral("(?<=/)%1(?=\\\\?/)")
+                             : QStringLiteral("(?<![A-Za-z0-9])%1(?![A-Za-z0-9])");
+  const QRegularExpression whole(around.arg(QRegularExpression::escape(word)),
+                                 QRegularExpression::CaseInsensitiveOption);
   text.replace(whole, by);
 }
 
@@ -54,7 +61,11 @@ PrivateWords ownPrivateWords() {
     addHome(words.homes, QString::fromLocal8Bit(user->pw_dir));
     addName(words.users, QString::fromLocal8Bit(user->pw_name));
     // The full name, before room and telephone number.
-    addName(words.users, QString::fromLocal8Bit(user->pw_gecos).section(u',', 0, 0).trimmed());
+    const QString full = QString::fromLocal8Bit(user->pw_gecos).section(u',', 0, 0).trimmed();
+    addName(words.users, full);
+    for (const QString& part : full.split(u' ')) {
+      if (part.size() >= kShortestPart) addName(words.users, part);
+    }
   }
   const QString host = QSysInfo::machineHostName();
   addName(words.hosts, host);
@@ -63,13 +74,18 @@ PrivateWords ownPrivateWords() {
       QStringLiteral("TOKEN|SECRET|PASS|CREDENTIAL|AUTH|(^|_)(API_?)?KEY(_|$)"));
   for (const QString& name : environment.keys()) {
     const QString value = environment.value(name);
-    if (value.size() >= kShortestSecret && name.toUpper().contains(secret)) {
+    if (value.size() >= kShortestSecret &&
+        (name.toUpper().contains(secret) || !environmentMeaning(name).isEmpty())) {
       words.secrets.emplace_back(name, value);
     }
   }
   const auto longer = [](const QString& a, const QString& b) { return a.size() > b.size(); };
-  std::sort(words.homes.begin(), words.homes.end(), longer);
-  std::sort(words.hosts.begin(), words.hosts.end(), longer);
+  for (QStringList* each : {&words.homes, &words.users, &words.hosts}) {
+    std::sort(each->begin(), each->end(), longer);
+  }
+  // One may begin as another does.
+  std::sort(words.secrets.begin(), words.secrets.end(),
+            [&](const auto& a, const auto& b) { return longer(a.second, b.second); });
   return words;
 }
 

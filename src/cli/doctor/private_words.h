@@ -9,7 +9,8 @@
 
 namespace highwater::cli {
 
-/// What tells whose machine this is, and what must not leave it.
+/// What tells whose machine this is, and what must not leave it. In each list a word that another
+/// begins with comes after that.
 struct PrivateWords {
   QStringList homes;  ///< absolute paths of the home folder
   QStringList users;  ///< login and full name
@@ -17,7 +18,7 @@ struct PrivateWords {
   std::vector<std::pair<QString, QString>> secrets;  ///< name and value of environment variables
 };
 /// Those of this process. Of environment variables those are secret whose names say so, such as
-/// HF_TOKEN.
+/// HF_TOKEN, and those that Highwater describes.
 [[nodiscard]] PrivateWords ownPrivateWords();
 
 /// `text`, UTF-8, with ~, USER, HOST and $NAME in the place of these words, and without the ids of
