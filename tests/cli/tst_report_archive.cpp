@@ -113,6 +113,31 @@ class TestReportArchive : public QObject {
     QVERIFY2(again.exitCode == kExitDone, qPrintable(again.err));
   }
 
+  void withoutATemporaryFolderNothingIsRun() {
+    write("train.py", "open('was run', 'w')\n");
+    QStringList own = environment();
+    own << "TMPDIR=/dev/null";
+    const Outcome outcome = report({path("a.tar.gz"), "--device", "cpu"}, own);
+    QCOMPARE(outcome.exitCode, int(kExitFailed));
+    QVERIFY2(outcome.err.contains("set TMPDIR"), qPrintable(outcome.err));
+    QVERIFY(!QFile::exists(path("a.tar.gz")));
+  }
+
+  void aPythonIsNamedFromTheCurrentFolder() {
+    write("python", "#!/bin/sh\nexit 3\n");
+    ::chmod(path("python").toLocal8Bit().constData(), 0700);
+    QProcess process;
+    process.setWorkingDirectory(folder_->path());
+    process.setProcessEnvironment(test::environmentWith(environment()));
+    process.start(HIGHWATER_BIN_DIR "/highwater",
+                  {"doctor", "--report", QString(120, u'a') + ".tar.gz", "--python", "./python"});
+    QVERIFY(process.waitForFinished(test::kWaitMs));
+    const auto files = filesOf(path(QString(120, u'a') + ".tar.gz"));
+    QVERIFY(files.size() > 3);
+    QVERIFY2(files.at("python.log").contains("ended with exit code 3"),
+             files.at("python.log").constData());
+  }
+
   void badTargetsAreRefusedFirst_data() {
     QTest::addColumn<QString>("name");
     QTest::addColumn<QString>("said");
@@ -181,7 +206,7 @@ class TestReportArchive : public QObject {
     QVERIFY2(!summary.contains("exit code") && !summary.contains("left out"), summary.constData());
     QVERIFY(files.at("window.png").startsWith(QByteArray::fromHex("89504e470d0a1a0a")));
     QCOMPARE(test::runProgram("tar", {"tzf", path("all.tgz")}).out.section('/', 0, 0),
-             QString("all"));
+             QString("highwater-report"));
     const QJsonObject ofScript = QJsonDocument::fromJson(files.at("report.json")).object();
     QCOMPARE(ofScript["steps"].toInt(), 40);
     QVERIFY(ofScript["simulated"].toBool());

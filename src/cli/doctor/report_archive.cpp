@@ -2,6 +2,7 @@
 
 #include <QCoreApplication>
 #include <QDateTime>
+#include <QDir>
 #include <QFileInfo>
 #include <QJsonDocument>
 #include <QJsonObject>
@@ -21,6 +22,8 @@ namespace highwater::cli {
 namespace {
 
 constexpr std::string_view kOption = "--report";
+/// In the archive.
+const std::string kFolder = "highwater-report/";
 
 /// The file that is named, or a new one in the current folder. Fails where it has another ending or
 /// is something else already.
@@ -55,19 +58,23 @@ QByteArray published(const QString& name, const QByteArray& content, const Priva
   return withoutPrivate(text, words);
 }
 
-std::string archiveOf(const ReportTries& tries, const QDateTime& now, const std::string& folder) {
-  PrivateWords words = ownPrivateWords();
+Result<std::string> archiveOf(const ReportTries& tries, const QDateTime& now) {
+  const PrivateWords words = ownPrivateWords();
   TarFile tar(static_cast<std::uint64_t>(now.toSecsSinceEpoch()));
+  Result<void> added;
   const auto add = [&](const QString& name, const QByteArray& content) {
     const QByteArray text = published(name, content, words);
-    tar.add(folder + '/' + name.toStdString(),
-            {text.constData(), static_cast<std::size_t>(text.size())});
+    const QByteArray path = withoutPrivate(name.toUtf8(), words);
+    if (!added) return;
+    added = tar.add(kFolder + path.toStdString(),
+                    {text.constData(), static_cast<std::size_t>(text.size())});
   };
   const QString head =
       QStringLiteral("Highwater %1, %2\n\n")
           .arg(QCoreApplication::applicationVersion(), now.toUTC().toString(Qt::ISODate));
   add(QStringLiteral("summary.txt"), (head + tries.summary()).toUtf8());
   for (const auto& [name, content] : tries.files()) add(name, content);
+  if (!added) return added.error();
   return tar.finish();
 }
 
@@ -91,27 +98,31 @@ int runReportArchive(const DoctorOptions& options) {
   // What follows takes minutes: whether the file can be written is found out before.
   if (auto writable = OutputDraft::ofFile(*target, kOption); !writable)
     return failWith(writable.error());
-  std::string tar;
+  Result<std::string> tar(std::string{});
   QString summary;
   {
     ReportTries tries(options);
+    if (!tries.hasFolder()) {
+      return failWith(failure("no folder for the tries can be made in " +
+                              QDir::tempPath().toStdString() + "; set TMPDIR to one"));
+    }
     tries.run();
     if (const int signal = ReportTries::endedBy(); signal != 0) {
       printError("interrupted; no archive was written");
       return 128 + signal;
     }
-    std::string folder = QFileInfo(QString::fromStdString(*target)).fileName().toStdString();
-    folder.resize(folder.rfind(folder.ends_with(".tgz") ? ".tgz" : ".tar.gz"));
-    tar = archiveOf(tries, now, folder);
+    tar = archiveOf(tries, now);
     summary = tries.summary();
   }
+  if (!tar) return failWith(tar.error());
   ignoreFileSizeSignal();
-  if (auto saved = save(*target, tar); !saved) return failWith(saved.error());
+  if (auto saved = save(*target, *tar); !saved) return failWith(saved.error());
   print(summary.toStdString() + "\nWrote " + *target + " (" +
         formatBytes(static_cast<std::uint64_t>(QFileInfo(QString::fromStdString(*target)).size())) +
         "). Send it to whoever gave you Highwater.\n"
-        "Your name, your home folder, this machine's name and values of environment variables are\n"
-        "left out, and so are recordings. See for yourself: tar tzf " +
+        "Your name, your home folder, this machine's name and the values of the environment\n"
+        "variables that Highwater names are taken out of its texts, and recordings are left out.\n"
+        "What your Python prints by itself, and the picture, are as they are: tar xzf " +
         *target + "\n");
   return kExitDone;
 }

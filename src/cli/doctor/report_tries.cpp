@@ -21,6 +21,7 @@ volatile std::sig_atomic_t endingSignal = 0;
 constexpr std::array kEndingSignals = {SIGINT, SIGTERM, SIGHUP};
 constexpr qint64 kMostCrash = 2 << 20;
 constexpr qsizetype kMostCrashes = 10;
+constexpr qsizetype kMostCrashName = 60;
 constexpr qsizetype kMostLog = 1 << 20;
 constexpr int kCrashDays = 14;
 
@@ -189,8 +190,12 @@ void ReportTries::takeSelfTest() {
            {QStringLiteral("doctor"), QStringLiteral("--json"), QStringLiteral("--device"), device},
            std::chrono::seconds(180)});
   const QJsonDocument answer = QJsonDocument::fromJson(out_);
-  if (answer[QLatin1String("device")][QLatin1String("selected")].toString() !=
-      QLatin1String("mps")) {
+  const QString selected = answer[QLatin1String("device")][QLatin1String("selected")].toString();
+  if (selected.isEmpty()) {
+    const QString why = answer[QLatin1String("error")].toString();
+    return skip(name, why.isEmpty() ? QStringLiteral("no worker answered") : why);
+  }
+  if (selected != QLatin1String("mps")) {
     return skip(name, QStringLiteral("there is no mps to test"));
   }
   attempt({name,
@@ -208,11 +213,13 @@ void ReportTries::takeScript() {
   const bool written = script.open(QIODevice::WriteOnly) && script.write(kScript) > 0;
   script.close();
   if (!written) return skip(QStringLiteral("script"), QStringLiteral("it cannot be written"));
-  const QString python = options_.interpreter.isEmpty() ? likeliestPython() : options_.interpreter;
+  QString python = options_.interpreter.isEmpty() ? likeliestPython() : options_.interpreter;
   if (python.isEmpty()) {
     return skip(QStringLiteral("script"),
                 QStringLiteral("there is no python3; name one by --python"));
   }
+  // The tries run in another folder than this command.
+  if (python.contains(u'/')) python = QFileInfo(python).absoluteFilePath();
   using std::chrono::seconds;
   attempt({QStringLiteral("python"),
            QStringLiteral("what works with the Python, and building its part"),
@@ -280,7 +287,7 @@ void ReportTries::takeCrashes() {
     const bool isOurs = each.fileName().startsWith(QLatin1String("highwater"));
     const QDateTime oldest = isOurs ? begin_.addDays(-kCrashDays) : begin_;
     if (taken == kMostCrashes || each.size() > kMostCrash || each.lastModified() < oldest) continue;
-    files_.emplace_back(QStringLiteral("crashes/") + each.fileName(),
+    files_.emplace_back(QStringLiteral("crashes/") + each.fileName().right(kMostCrashName),
                         contentOf(each.filePath(), kMostCrash));
     ++taken;
   }

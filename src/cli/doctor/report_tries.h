@@ -23,6 +23,8 @@ class ReportTries {
   ReportTries(const ReportTries&) = delete;
   ReportTries& operator=(const ReportTries&) = delete;
 
+  /// Whether there is a folder; without one nothing may run.
+  [[nodiscard]] bool hasFolder() const { return folder_.isValid(); }
   /// Runs all. Tells on stderr what it does.
   void run();
   /// The signal that ended the tries; 0: none.

@@ -24,10 +24,11 @@ void putNumber(Header& header, std::size_t at, std::size_t digits, std::uint64_t
 
 }  // namespace
 
-void TarFile::add(std::string_view name, std::string_view bytes) {
+Result<void> TarFile::add(std::string_view name, std::string_view bytes) {
   constexpr std::size_t kChecksum = 148, kMostName = 99;
+  if (name.size() > kMostName) return failure(std::string(name) + " is too long for an archive");
   Header header{};
-  put(header, 0, name.substr(0, kMostName));
+  put(header, 0, name);
   putNumber(header, 100, 7, 0644);
   putNumber(header, 108, 7, 0);  // no user and no group
   putNumber(header, 116, 7, 0);
@@ -45,6 +46,7 @@ void TarFile::add(std::string_view name, std::string_view bytes) {
   header[kChecksum + 6] = '\0';
   bytes_.append(header.data(), header.size()).append(bytes);
   bytes_.resize((bytes_.size() + kBlock - 1) / kBlock * kBlock, '\0');
+  return {};
 }
 
 std::string TarFile::finish() {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/result.h"
+
 namespace highwater::cli {
 
 /// A tar archive (POSIX ustar) in memory.
@@ -12,9 +14,9 @@ class TarFile {
   /// `seconds`: the time of the files, since 1970.
   explicit TarFile(std::uint64_t seconds) : seconds_(seconds) {}
 
-  /// Adds a file that its owner may write and all may read. `name` may have folders and must be
-  /// shorter than 100 bytes.
-  void add(std::string_view name, std::string_view bytes);
+  /// Adds a file that its owner may write and all may read. `name` may have folders. Fails with
+  /// kFailed for a name of 100 bytes or more, for which the format has no room.
+  [[nodiscard]] Result<void> add(std::string_view name, std::string_view bytes);
   /// The whole archive. Call it once.
   [[nodiscard]] std::string finish();
 
