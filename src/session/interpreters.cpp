@@ -1,21 +1,22 @@
 #include "session/interpreters.h"
 
+#include <QDeadlineTimer>
 #include <QFileInfo>
 #include <QProcess>
 #include <QStandardPaths>
+#include <QThread>
 
 #include "session/command_line_tools.h"
 
 namespace highwater::session {
 namespace {
 
-constexpr int kPythonLimitMs = 10'000;
+constexpr int kPythonLimitMs = 5000;
+/// How often a question that waits looks whether it still should.
+constexpr int kTurnMs = 50;
 
-// Prints the folder of PyTorch and its version, without importing it. The folder in which Highwater
-// was started may be anybody's: no module is taken from there, neither torch nor one of these.
+// Prints the folder of PyTorch and its version, without importing it.
 constexpr char kQuestion[] = R"py(
-import sys
-sys.path[:] = [each for each in sys.path if each]
 import importlib.util, re
 spec = importlib.util.find_spec("torch")
 for folder in list(spec and spec.submodule_search_locations or ())[:1]:
@@ -63,7 +64,8 @@ QStringList findInterpreters(const QStringList& folders, const QProcessEnvironme
   const auto add = [&found](const QString& program) {
     const QFileInfo info(program);
     // Not by what links point to: an environment's python is often a link to the system's.
-    if (info.isFile() && info.isExecutable() && !found.contains(program)) found << program;
+    const QString path = info.absoluteFilePath();
+    if (info.isFile() && info.isExecutable() && !found.contains(path)) found << path;
   };
   for (const QString& each : candidates) {
     if (!each.isEmpty()) add(each + QStringLiteral("/bin/python"));
@@ -91,8 +93,12 @@ InstalledTorch torchOf(const QString& python, QProcessEnvironment environment) {
   environment.insert(QStringLiteral("PYTHONDONTWRITEBYTECODE"), QStringLiteral("1"));
   process.setProcessEnvironment(environment);
   process.setStandardInputFile(QProcess::nullDevice());
+  process.setWorkingDirectory(kFolderOfQuestions);
   process.start(python, {QStringLiteral("-c"), QLatin1String(kQuestion)});
-  if (!process.waitForFinished(kPythonLimitMs)) {
+  QDeadlineTimer limit(kPythonLimitMs);
+  while (!process.waitForFinished(kTurnMs)) {
+    const bool isStopped = QThread::currentThread()->isInterruptionRequested();
+    if (process.state() != QProcess::NotRunning && !limit.hasExpired() && !isStopped) continue;
     process.kill();
     process.waitForFinished();
     return {};

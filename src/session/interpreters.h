@@ -18,12 +18,17 @@ enum class SystemPython { kOrdinary, kMac, kStub };
                                            const QProcessEnvironment& environment,
                                            SystemPython system = systemPython());
 
+/// Where a Python is asked something: it looks for modules in its working folder, and ours may be
+/// anybody's.
+inline constexpr QLatin1String kFolderOfQuestions("/");
+
 /// A PyTorch that a Python has.
 struct InstalledTorch {
   QString folder;
   QString version;  ///< empty where the Python has none
 };
-/// Asks a Python for its PyTorch, which is not imported. Takes some 50 ms, and at most ten seconds.
+/// Asks a Python for its PyTorch, which is not imported. Takes some 50 ms, at most five seconds,
+/// and no longer than the thread is not asked to end (QThread::requestInterruption()).
 [[nodiscard]] InstalledTorch torchOf(const QString& python, QProcessEnvironment environment);
 
 }  // namespace highwater::session

@@ -98,6 +98,12 @@ class TestInterpreters : public QObject {
         ask(QStringLiteral(HIGHWATER_TEST_PYTHON), folder_->filePath("here"));
     QVERIFY2(!answer.torch.isEmpty(), qPrintable(answer.problem));
     QVERIFY(!QFile::exists(folder_->filePath("here/was run")));
+    (void)program("here/torch/version.py", "\n");
+    (void)program("here/torch/__init__.py", "open('was run', 'w').close()\n");
+    const InterpreterAnswer found =
+        ask(QStringLiteral(HIGHWATER_TEST_PYTHON), folder_->filePath("here"));
+    QVERIFY2(found.problem.contains("here/torch/version.py"), qPrintable(found.problem));
+    QVERIFY(!QFile::exists(folder_->filePath("here/was run")));
   }
 
   void asksThePythonOfTheBuild() {

@@ -10,6 +10,7 @@
 #include "cli/doctor/doctor_command.h"
 #include "cli/terminal.h"
 #include "core/exit_codes.h"
+#include "session/interpreters.h"
 #include "session/python_package.h"
 
 namespace highwater::cli {
@@ -44,7 +45,9 @@ Result<QJsonObject> askInterpreter(const QString& interpreter) {
   process.setProcessEnvironment(environmentOfCheck());
   process.setProcessChannelMode(QProcess::ForwardedErrorChannel);  // the progress of a build
   process.setStandardInputFile(QProcess::nullDevice());
-  process.start(interpreter, {QStringLiteral("-m"), QStringLiteral("highwater_mps._doctor")});
+  process.setWorkingDirectory(session::kFolderOfQuestions);
+  process.start(interpreter.contains(u'/') ? file.absoluteFilePath() : interpreter,
+                {QStringLiteral("-m"), QStringLiteral("highwater_mps._doctor")});
   if (!process.waitForStarted(-1)) {
     return failure(name + " cannot be started: " + process.errorString().toStdString());
   }

@@ -4,19 +4,18 @@
 #include <QJsonDocument>
 #include <QJsonObject>
 
+#include "session/interpreters.h"
 #include "session/python_package.h"
 
 namespace highwater::window {
 namespace {
 
-// Written so that any Python can read it. Nothing is imported from the folder that it starts in,
-// which may be anybody's; a torch there is only found. The package lies first on the path only
-// while it is imported: it must not be found in the place of the user's modules.
+// Written so that any Python can read it. A torch in the script's folder is only found. The package
+// lies first on the path only while it is imported: it must not be found in the place of the user's
+// modules.
 constexpr char kQuestion[] = R"(
-import sys
-path = sys.path[:]
-sys.path[:] = [each for each in path if each]
-import json
+import json, sys
+path = [each or sys.argv[3] for each in sys.path]
 answer = {"python": "%d.%d.%d" % sys.version_info[:3], "torch": "", "problem": "", "ready": False}
 if sys.version_info < (3, 9):
     answer["problem"] = "PyTorch 2.6 and later need Python 3.9"
@@ -61,7 +60,7 @@ void InterpreterQuestion::ask(const QString& program, const QString& folder) {
   auto environment = QProcessEnvironment::systemEnvironment();
   environment.insert(QStringLiteral("PYTHONDONTWRITEBYTECODE"), QStringLiteral("1"));
   process_->setProcessEnvironment(environment);
-  process_->setWorkingDirectory(QFileInfo(folder).isDir() ? folder : QString());
+  process_->setWorkingDirectory(session::kFolderOfQuestions);
   process_->setStandardInputFile(QProcess::nullDevice());
   connect(process_.get(), &QProcess::finished, this, &InterpreterQuestion::read);
   connect(process_.get(), &QProcess::errorOccurred, this, [this](QProcess::ProcessError error) {
@@ -70,8 +69,9 @@ void InterpreterQuestion::ask(const QString& program, const QString& folder) {
     }
   });
   limit_.start();
-  process_->start(program, {QStringLiteral("-c"), QLatin1String(kQuestion),
-                            session::pythonPackageFolder(), session::scriptLibraryFolder()});
+  process_->start(program,
+                  {QStringLiteral("-c"), QLatin1String(kQuestion), session::pythonPackageFolder(),
+                   session::scriptLibraryFolder(), QFileInfo(folder).absoluteFilePath()});
 }
 
 void InterpreterQuestion::cancel() {
