@@ -1,5 +1,6 @@
 #include "session/describe_worker.h"
 
+#include <QCoreApplication>
 #include <QEventLoop>
 #include <QProcessEnvironment>
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "session/frame_channel.h"
 #include "session/option_names.h"
 #include "session/script_process.h"
+#include "session/worker_choice.h"
 #include "session/worker_launch.h"
 #include "session/worker_process.h"
 
@@ -27,18 +29,39 @@ WorkerQuery::WorkerQuery(LaunchOptions options, QObject* parent)
   });
 }
 
-WorkerQuery::~WorkerQuery() = default;
+WorkerQuery::~WorkerQuery() {
+  if (!search_) return;
+  search_->requestInterruption();
+  search_->wait();
+}
 
-Result<void> WorkerQuery::start() {
+void WorkerQuery::start() {
+  if (!options_.workerProgram.isEmpty()) return launch(options_.workerProgram);
+  // A window shall not wait for Pythons.
+  auto choice = std::make_shared<std::optional<Result<WorkerChoice>>>();
+  search_.reset(QThread::create([choice, folder = QCoreApplication::applicationDirPath()] {
+    *choice = chooseWorker(folder, QProcessEnvironment::systemEnvironment());
+  }));
+  connect(search_.get(), &QThread::finished, this, [this, choice] {
+    if (!**choice) return fail((*choice)->error());
+    rememberWorker(***choice);
+    launch((**choice)->program);
+  });
+  search_->start();
+}
+
+void WorkerQuery::fail(const Error& problem) {
+  problem_ = problem;
+  finish();
+}
+
+void WorkerQuery::launch(const QString& program) {
   auto limits = readSupervisionLimits();
-  if (!limits) return limits.error();
-  auto program =
-      options_.workerProgram.isEmpty() ? findWorker() : Result<QString>(options_.workerProgram);
-  if (!program) return program.error();
+  if (!limits) return fail(limits.error());
   auto socket = process_->start(
-      *program, workerArguments(options_) + QStringList{QStringLiteral("--describe")},
+      program, workerArguments(options_) + QStringList{QStringLiteral("--describe")},
       options_.environment);
-  if (!socket) return socket.error();
+  if (!socket) return fail(socket.error());
   channel_ = std::make_unique<FrameChannel>(
       std::move(*socket), std::string(), [this](auto, const Message& message) {
         if (const auto* greeting = std::get_if<Hello>(&message)) hello_ = *greeting;
@@ -57,7 +80,6 @@ Result<void> WorkerQuery::start() {
     finishIfOver();
   });
   limit_.start(limits->start);
-  return {};
 }
 
 void WorkerQuery::finishIfOver() {
@@ -73,6 +95,7 @@ void WorkerQuery::finish() {
 }
 
 Result<Hello> WorkerQuery::answer() const {
+  if (problem_) return *problem_;
   if (hello_ && over_ && !facts_.violation && !facts_.failure) return *hello_;
   const RunEnd end = runEndFrom(facts_);
   return Error{exitCodeFor(end) == kExitUsage ? ErrorCode::kUsage : ErrorCode::kFailed,
@@ -82,8 +105,9 @@ Result<Hello> WorkerQuery::answer() const {
 Result<Hello> describeWorker(const LaunchOptions& options) {
   WorkerQuery query(options);
   QEventLoop loop;
-  QObject::connect(&query, &WorkerQuery::answered, &loop, &QEventLoop::quit);
-  if (auto started = query.start(); !started) return started.error();
+  QObject::connect(&query, &WorkerQuery::answered, &loop, &QEventLoop::quit,
+                   Qt::QueuedConnection);  // start() may end at once
+  query.start();
   loop.exec();
   return query.answer();
 }

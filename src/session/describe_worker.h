@@ -1,6 +1,7 @@
 #pragma once
 
 #include <QObject>
+#include <QThread>
 #include <QTimer>
 #include <memory>
 #include <optional>
@@ -26,11 +27,11 @@ class WorkerQuery final : public QObject {
   /// Ends the worker if it is still there.
   ~WorkerQuery() override;
 
-  /// Starts the worker. Fails with the errors of readSupervisionLimits(), findWorker() and
-  /// WorkerProcess::start(); then answered() does not follow.
-  [[nodiscard]] Result<void> start();
+  /// Looks for the worker, where the options name none, and starts it.
+  void start();
   /// What the worker said. Before answered() an error. Fails with kUsage if the worker refuses its
-  /// options, with kFailed if it does not answer.
+  /// options, with kFailed if it does not answer, and with the errors of readSupervisionLimits(),
+  /// findWorker() and WorkerProcess::start().
   [[nodiscard]] Result<Hello> answer() const;
 
  signals:
@@ -38,11 +39,15 @@ class WorkerQuery final : public QObject {
   void answered();
 
  private:
+  void launch(const QString& program);
+  void fail(const Error& problem);
   void finishIfOver();
   void finish();
 
   LaunchOptions options_;
   RunFacts facts_;
+  std::optional<Error> problem_;       ///< why no worker was started
+  std::unique_ptr<QThread> search_{};  ///< for a worker, while it asks Pythons
   std::optional<Hello> hello_;
   bool connectionOver_ = false, over_ = false;
   QTimer limit_;

@@ -3,8 +3,9 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
+#include <QVersionNumber>
+#include <algorithm>
 
-#include "core/torch_build.h"
 #include "session/interpreters.h"
 #include "session/session.h"
 
@@ -17,10 +18,21 @@ constexpr QLatin1String kLibraryPath("DYLD_LIBRARY_PATH");
 constexpr QLatin1String kLibraryPath("LD_LIBRARY_PATH");
 #endif
 
-/// The libtorch of the last success of findWorker().
-QString gTorchLibraries;
+/// The last success of findWorker().
+WorkerChoice gChosen;
+
+/// A release candidate or a nightly is no `release`: what they export may differ.
+bool isRelease(const QString& version, const QString& release) {
+  return version == release || version.startsWith(release + u'+');
+}
 
 std::string noTorchMessage(const QStringList& versions, const QStringList& asked) {
+#ifdef Q_OS_MACOS
+  const std::string index;
+#else
+  // PyPI's is for CUDA, and has gigabytes.
+  const std::string index = " --index-url https://download.pytorch.org/whl/cpu";
+#endif
   const std::string wanted = versions.join(QStringLiteral(" or ")).toStdString();
   const std::string looked = asked.isEmpty()
                                  ? "there is no python3 on the PATH"
@@ -28,7 +40,7 @@ std::string noTorchMessage(const QStringList& versions, const QStringList& asked
   return "the samples need PyTorch " + wanted + " (" + looked +
          "); activate an environment with it, or make one: "
          "python3 -m venv samples && samples/bin/pip install torch==" +
-         versions.back().toStdString() +
+         versions.back().toStdString() + index +
          " && source samples/bin/activate. Your own script needs none of this: highwater run -- "
          "python3 train.py uses the PyTorch of its own python3";
 }
@@ -54,12 +66,16 @@ Result<WorkerChoice> chooseWorker(const QString& folder, const QProcessEnvironme
   }
   QStringList versions;
   for (const QString& worker : workers) versions << worker.mid(name.size() + 1);
+  std::sort(versions.begin(), versions.end(), [](const QString& a, const QString& b) {
+    return QVersionNumber::fromString(a) < QVersionNumber::fromString(b);
+  });
   QStringList asked;
   for (const QString& python : findInterpreters({}, environment)) {
     const InstalledTorch torch = torchOf(python, environment);
-    for (qsizetype i = 0; i < workers.size(); ++i) {
-      if (isBuildOf(torch.version.toStdString(), versions[i].toStdString())) {
-        return WorkerChoice{folder + u'/' + workers[i], torch.folder + QStringLiteral("/lib")};
+    for (const QString& version : versions) {
+      if (isRelease(torch.version, version)) {
+        return WorkerChoice{folder + u'/' + name + u'-' + version,
+                            torch.folder + QStringLiteral("/lib")};
       }
     }
     asked << python + (torch.version.isEmpty() ? QStringLiteral(" without PyTorch")
@@ -68,19 +84,28 @@ Result<WorkerChoice> chooseWorker(const QString& folder, const QProcessEnvironme
   return Error{ErrorCode::kVersionMismatch, noTorchMessage(versions, asked)};
 }
 
+void rememberWorker(const WorkerChoice& choice) {
+  gChosen = choice;
+}
+
 Result<QString> findWorker() {
+  // The other choices take no time, and follow the environment.
+  const bool isRemembered =
+      !gChosen.torchLibraries.isEmpty() && !qEnvironmentVariableIsSet("HIGHWATER_WORKER") &&
+      QFileInfo::exists(gChosen.program) && QFileInfo::exists(gChosen.torchLibraries);
+  if (isRemembered) return gChosen.program;
   const auto choice = chooseWorker(QCoreApplication::applicationDirPath(),
                                    QProcessEnvironment::systemEnvironment());
   if (!choice) return choice.error();
-  gTorchLibraries = choice->torchLibraries;
+  rememberWorker(*choice);
   return choice->program;
 }
 
 void addTorchLibraries(QProcessEnvironment& environment) {
-  if (gTorchLibraries.isEmpty()) return;
+  const QString& torch = gChosen.torchLibraries;
+  if (torch.isEmpty()) return;
   const QString theirs = environment.value(kLibraryPath);
-  environment.insert(kLibraryPath,
-                     theirs.isEmpty() ? gTorchLibraries : gTorchLibraries + u':' + theirs);
+  environment.insert(kLibraryPath, theirs.isEmpty() ? torch : torch + u':' + theirs);
 }
 
 }  // namespace highwater::session

@@ -15,13 +15,17 @@ struct WorkerChoice {
 
 /// Chooses the worker: $HIGHWATER_WORKER, or highwater-worker in `folder`. A wheel has none of that
 /// name, but highwater-worker-VERSION for some versions of PyTorch: there the first Python that has
-/// one of these decides, of findInterpreters(). Asks each in turn (torchOf()). Fails with kNotFound
-/// where there is no such file, with kVersionMismatch where there is no such PyTorch.
+/// one of these decides, of findInterpreters(). Asks each in turn (torchOf()), on any thread. Fails
+/// with kNotFound where there is no such file, with kVersionMismatch where there is no such
+/// PyTorch.
 [[nodiscard]] Result<WorkerChoice> chooseWorker(const QString& folder,
                                                 const QProcessEnvironment& environment);
 
+/// findWorker() returns this one, without asking a Python, while its files are there.
+void rememberWorker(const WorkerChoice& choice);
+
 /// Makes a worker that is started in `environment` load the libtorch of the last success of
-/// findWorker().
+/// findWorker() or rememberWorker().
 void addTorchLibraries(QProcessEnvironment& environment);
 
 }  // namespace highwater::session

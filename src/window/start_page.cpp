@@ -286,9 +286,7 @@ void StartPage::askMachine() {
       script_->setSimulatedMemory(bytesText(static_cast<double>(hello->limits.recommendedBytes)));
     }
   });
-  if (auto started = query_->start(); !started) {
-    machinePanel_->showWorkerProblem(started.error());
-  }
+  query_->start();
 }
 
 }  // namespace highwater::window

@@ -73,6 +73,20 @@ class TestWorkerChoice : public QObject {
     QCOMPARE(chosen(), "bin/highwater-worker-2.13.0 /torch/2.13.0/lib");
   }
 
+  void aCandidateIsNoRelease() {
+    program("bin/highwater-worker-2.13.0");
+    python("path/python3", "2.13.0rc1");
+    python("tool/bin/python", "2.13.0+cpu");
+    environment_.insert("HIGHWATER_PYTHON", path("tool/bin/python"));
+    QCOMPARE(chosen(), "bin/highwater-worker-2.13.0 /torch/2.13.0+cpu/lib");
+  }
+
+  void theNewestIsAdvised() {
+    program("bin/highwater-worker-2.13.0");
+    program("bin/highwater-worker-2.9.1");
+    QVERIFY2(chosen().contains("pip install torch==2.13.0"), qPrintable(chosen()));
+  }
+
   void withoutAFittingTorchItSaysWhichAreThere() {
     program("bin/highwater-worker-2.13.0");
     QVERIFY2(chosen().contains("need PyTorch 2.13.0 (there is no python3 on the PATH)"),
@@ -91,6 +105,10 @@ class TestWorkerChoice : public QObject {
     program("here/torch/version.py", "__version__ = '0.0.0'\n");
     QVERIFY(QDir::setCurrent(path("here")));
     aRealPythonIsAsked();
+    // What `export PYTHONPATH=$PYTHONPATH:/foo` makes of one that was not set.
+    qputenv("PYTHONPATH", ":/foo");
+    aRealPythonIsAsked();
+    qunsetenv("PYTHONPATH");
     QDir::setCurrent(before);
     QVERIFY(!QFile::exists(path("here/was run")));
   }
