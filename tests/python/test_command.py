@@ -1,4 +1,5 @@
 """The command of a wheel, with a program of the test's; macOS's part with a stand-in for codesign."""
+import errno
 import os
 import signal
 import stat
@@ -104,12 +105,19 @@ class Command(unittest.TestCase):
         self.codesign = os.path.join(self.folder, "gone")
         self.assertIn("gone: No such file or directory", self.make_startable())
 
-    @unittest.skipIf(os.geteuid() == 0, "root may write everywhere")
     def test_a_folder_that_is_read_only(self):
-        self.write("program/bin/highwater", PROGRAM.format(folder=self.folder, wanted=1))
-        os.chmod(os.path.dirname(self.program), 0o500)
-        self.addCleanup(os.chmod, os.path.dirname(self.program), 0o700)
-        self.assertIn("Install Highwater where you may write", self.make_startable())
+        made = f"{self.program}.{os.getpid()}"
+        refused = PermissionError(errno.EACCES, os.strerror(errno.EACCES), made)  # root may write everywhere
+        with mock.patch.object(_command.shutil, "copy2", side_effect=refused):
+            self.assertIn(f"cannot be signed again: {made}: Permission denied. Install Highwater where you may write",
+                          self.make_startable(wanted=1))
+
+    def test_a_program_that_may_not_be_replaced(self):
+        refused = PermissionError(errno.EPERM, os.strerror(errno.EPERM), self.program)
+        with mock.patch.object(_command.os, "replace", side_effect=refused):
+            self.assertIn(f"{self.program}: Operation not permitted. Install Highwater where you may write",
+                          self.make_startable(wanted=1))
+        self.assertEqual(os.listdir(os.path.dirname(self.program)), ["highwater"])
 
     def test_a_cache_that_cannot_be_written(self):
         self.write("cache", "")
