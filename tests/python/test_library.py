@@ -79,11 +79,30 @@ class Build(unittest.TestCase):
             self.assertNotEqual(other, path)
             path = other
 
+    def write_source(self, text, time):
+        path = os.path.join(self.native, "probe.h")
+        with open(path, "w") as file:
+            file.write(text)
+        os.utime(path, (time, time))
+
     def test_changed_sources_are_another_library(self):
+        """Also where an installer gives each version's files the same time."""
+        self.write_source("older", 1)
         path, _ = _library.find_library()
-        with open(os.path.join(self.native, "probe.h"), "w") as file:
-            file.write("newer")
+        self.write_source("newer", 1)
         self.assertNotEqual(_library.find_library()[0], path)
+
+    def test_the_same_sources_are_the_same_library(self):
+        """Wherever and whenever they were installed, and whichever libraries are built already."""
+        self.write_source("same", 1)
+        path, _ = _library.find_library()
+        self.write_source("same", 2)
+        self.put_prebuilt("2.12.0", "1" * 40, f"prebuilt/2.12.0-{'1' * 10}")
+        moved = self.native + " moved"
+        os.rename(self.native, moved)
+        os.environ[_library.NATIVE] = moved
+        self.assertEqual(_library.find_library(), (path, ""))
+        self.assertEqual(len(self.calls()), 2)  # compile, link
 
     def cached(self):
         """The path that the library has in the cache."""

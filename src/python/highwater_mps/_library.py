@@ -221,13 +221,15 @@ def cache_folder() -> str:
 
 
 def cache_name(torch: Torch, native: str) -> str:
-    """The file name of the library. It depends on PyTorch, the architecture, and Highwater's sources."""
+    """The file name of the library. It depends on PyTorch, the architecture, and what is in Highwater's sources."""
     key = hashlib.sha256()
     for part in (torch.folder, torch.version, torch.git_version, str(torch.new_abi), platform.machine()):
         key.update(part.encode(errors="surrogateescape") + b"\0")
-    for path in sorted(_files_of(native)):
+    for path in sorted(_sources_in(native)):
         key.update(os.path.relpath(path, native).encode(errors="surrogateescape") + b"\0")
-        key.update(f"{os.path.getsize(path)} {os.stat(path).st_mtime_ns}\0".encode())
+        # Not by its time: installers give all files the time of the installation, or one and the same.
+        with open(path, "rb") as file:
+            key.update(_digest(file))
     return f"probe-torch{torch.version.split('+')[0]}-{key.hexdigest()[:16]}.so"
 
 
@@ -395,6 +397,7 @@ def _has_new_abi(path) -> bool:
         return False
 
 
-def _files_of(folder):
+def _sources_in(folder):
+    """All files but those of libraries that are built already, which can be many megabytes."""
     for path, _, names in os.walk(folder):
-        yield from (os.path.join(path, name) for name in names)
+        yield from (os.path.join(path, name) for name in names if name not in (PREBUILT, BUILT_FOR))
