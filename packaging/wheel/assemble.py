@@ -3,6 +3,7 @@
 
     assemble.py ROOT --tag py3-none-macosx_14_0_arm64 [-o FOLDER]
 
+Prints the path of the wheel; what else there is to say goes to stderr.
 ROOT holds highwater_mps/, the Python package, with highwater_mps/program, the tree of the programs. Name, version and
 licence are those of src/python/pyproject.toml. Files keep the right to be executed; the same folder gives the same
 wheel, to the byte.
@@ -86,7 +87,8 @@ def main():
         sys.exit(f"assemble: a wheel holds no links, as {links[0]} is")
     given.output.mkdir(parents=True, exist_ok=True)
     path = write(given.root, given.tag, given.output)
-    print(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+    print(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    print(path)
 
 
 if __name__ == "__main__":

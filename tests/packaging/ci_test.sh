@@ -33,7 +33,8 @@ S
 cat >packaging/linux/wheel <<'S'
 #!/usr/bin/env bash
 echo wheel >>calls
-echo "a.whl  1 MB"
+echo "made" >&2
+echo "a folder/a.whl"
 S
 mkdir -p tests/packaging
 cat >tests/packaging/wheel_test.sh <<'S'
@@ -73,7 +74,7 @@ outcome() {
   [[ $out == *"preset ci, werror 1, arguments -R wire"* ]] || broken "tests/run was not called with that preset and those arguments"
   [[ $out == *linked* ]] || broken "the link was not called"
   [ "${2:-0}" != 0 ] || [[ $out == *"the check of the wheel"* ]] || broken "nothing checked what is linked for macOS"
-  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 wheel test of a.whl tests " ] ||
+  [ "$(tr '\n' ' ' <calls)" = "setup --lint configure ci build format --check tidy --changed limit 150 wheel test of a folder/a.whl tests " ] ||
     broken "all stages, in their order: $(cat calls)"
   local name
   for name in set-up configure build lint wheel tests link all; do
