@@ -109,8 +109,9 @@ def check_archive(wheel, path):
 def check_contents(wheel, forbidden):
     """What has to be there, and what must not be in any file."""
     for name in ("bin/highwater", "bin/qt.conf", "lib/script/torch_part.cpp", "share/doc/highwater/LICENSE",
-                 "share/doc/highwater/NOTICES.md", "share/highwater/datasets/issue-texts.train.csv",
-                 "Qt/plugins/platforms/libqcocoa.dylib", "Qt/plugins/platforms/libqoffscreen.dylib",
+                 "share/doc/highwater/NOTICES.md", "share/doc/highwater/licences/Apache-2.0",
+                 "share/doc/highwater/licences/Qt.txt", "share/doc/highwater/licences/Qt-svg.txt",
+                 "share/highwater/datasets/issue-texts.train.csv", "Qt/plugins/platforms/libqcocoa.dylib", "Qt/plugins/platforms/libqoffscreen.dylib",
                  "Qt/plugins/styles/libqmacstyle.dylib"):
         if PROGRAM + name not in wheel.files:
             yield PROGRAM + name, "it is missing"

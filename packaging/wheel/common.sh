@@ -21,13 +21,16 @@ lay_out_wheel() {
   printf '[Paths]\nPrefix = ../Qt\nPlugins = plugins\n' >"$program/bin/qt.conf"
 }
 
-# copy_notices ROOT QT ZSTD: names what is of other projects, with the texts of their licences. QT, ZSTD: those two's
+# copy_notices ROOT QT ZSTD: names what is of other projects, with the texts of their licences. QT: the folder with what
+# Qt's packages say of theirs; ZSTD: zstd's
 copy_notices() {
   local folder=$1/highwater_mps/program/share/doc/highwater name
   mkdir -p "$folder/licences"
   cp "$checkout/packaging/wheel/NOTICES.md" "$folder/"
-  cp /usr/share/common-licenses/{GPL-2,GPL-3,LGPL-2,LGPL-2.1,LGPL-3} "$folder/licences/"
-  cp "$2" "$folder/licences/Qt.txt"
+  # What packages say of their licences names these texts; some are links there, which a wheel cannot hold.
+  cp -L /usr/share/common-licenses/* "$folder/licences/"
+  cp "$2/qt6-base-dev/copyright" "$folder/licences/Qt.txt"
+  cp "$2/qt6-svg-dev/copyright" "$folder/licences/Qt-svg.txt"
   cp "$3" "$folder/licences/zstd.txt"
   for name in libcli11-dev libflatbuffers-dev libprotozero-dev nlohmann-json3-dev; do
     cp "/usr/share/doc/$name/copyright" "$folder/licences/$name.txt"

@@ -91,8 +91,8 @@ expect_status 0
 grep -q -- "install -y --no-install-recommends ninja-build$" "$scratch/calls" || broken "wrong packages"
 
 # --lint asks for the linters too, in a version that is new enough for .clang-tidy.
-for system in "debian 12 clang-format clang-tidy-16 lld-19" "debian 13 clang-format clang-tidy lld-19" \
-  "ubuntu 24.04 clang-format clang-tidy lld-19"; do
+for system in "debian 12 clang-format clang-tidy-16 lld-19 libicu-dev" "debian 13 clang-format clang-tidy lld-19 libicu-dev" \
+  "ubuntu 24.04 clang-format clang-tidy lld-19 libicu-dev"; do
   read -r id version linters <<<"$system"
   reset && system_is "ID=$id" "VERSION_ID=$version"
   Torch_DIR=$reference/share/cmake/Torch attempt packaging/setup --check

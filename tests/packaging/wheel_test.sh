@@ -33,8 +33,15 @@ for file in "$package"/program/bin/highwater* "$package"/program/lib/*.so "$pack
   [ -z "$foreign" ] || broken "$file uses libraries that the wheel does not bring:" "$foreign"
 done
 
-for file in NOTICES.md licences/Qt.txt licences/libxcb1.txt licences/LGPL-3; do
-  [ -s "$package/program/share/doc/highwater/$file" ] || broken "the wheel lacks $file, which its parts ask for"
+doc=$package/program/share/doc/highwater
+for file in NOTICES.md licences/{Qt.txt,Qt-svg.txt,ICU.txt,libxcb1.txt,LGPL-3}; do
+  [ -s "$doc/$file" ] || broken "the wheel lacks $file, which its parts ask for"
+done
+for file in $(grep -rhoE '/usr/share/common-licenses/[A-Za-z0-9.+-]*[A-Za-z0-9]' "$doc/licences" | sort -u); do
+  [ -s "$doc/licences/${file##*/}" ] || broken "the wheel lacks the text of $file, which its licences name"
+done
+for file in $(grep -oE '`[A-Za-z0-9.-]+\.txt`' "$doc/NOTICES.md" | tr -d '`'); do
+  [ -s "$doc/licences/$file" ] || broken "the wheel lacks licences/$file, which NOTICES.md names"
 done
 
 clean "$environment/bin/python" -c "import highwater_mps; assert highwater_mps.knob('a', 3) == 3" ||
