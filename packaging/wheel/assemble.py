@@ -20,6 +20,9 @@ import zipfile
 SOURCES = pathlib.Path(__file__).resolve().parents[2]
 # The oldest time that a zip file can hold.
 TIME = (1980, 1, 1, 0, 0, 0)
+PROGRAM = "highwater_mps/program"
+# Their names beside a wheel's metadata, and where the programs have them.
+LICENCES = {"LICENSE-GPL": "share/doc/highwater/LICENSE", "LICENSE-MIT": "share/highwater/python/LICENSE"}
 
 
 def project():
@@ -32,10 +35,11 @@ def metadata(fields):
     readme = (SOURCES / "README.md").read_text(encoding="utf-8")
     # Pictures and pages lie in the repository, which a wheel does not hold.
     readme = re.sub(r"!\[[^]]*\]\([^)]*\)\n*", "", readme)
-    return (f"Metadata-Version: 2.1\nName: {fields['name']}\nVersion: {fields['version']}\n"
+    licences = "".join(f"License-File: {name}\n" for name in LICENCES)
+    return (f"Metadata-Version: 2.4\nName: {fields['name']}\nVersion: {fields['version']}\n"
             f"Summary: {fields['description']}\nRequires-Python: {fields['requires-python']}\n"
-            "License: GPL-3.0-or-later (the programs), MIT (the Python package and the probe)\n"
-            f"Description-Content-Type: text/markdown\n\n{readme}")
+            "License: GPL-3.0-or-later (the programs), MIT (the Python package, the probe and the simulated device)\n"
+            f"{licences}Description-Content-Type: text/markdown\n\n{readme}")
 
 
 def added_files(root, fields, tag):
@@ -45,8 +49,8 @@ def added_files(root, fields, tag):
     yield f"{info}/WHEEL", ("Wheel-Version: 1.0\nGenerator: highwater\nRoot-Is-Purelib: false\n"
                             f"Tag: {tag}\n").encode()
     yield f"{info}/entry_points.txt", b"[console_scripts]\nhighwater = highwater_mps._command:main\n"
-    licence = root / "highwater_mps/program/share/doc/highwater/LICENSE"
-    yield f"{info}/LICENSE", licence.read_bytes()
+    for name, place in LICENCES.items():
+        yield f"{info}/licenses/{name}", (root / PROGRAM / place).read_bytes()
 
 
 def write(root, tag, folder):
@@ -79,7 +83,7 @@ def main():
     given = parser.parse_args()
     if not re.fullmatch(r"\w+-\w+-\w+", given.tag):
         sys.exit(f"assemble: {given.tag} is no tag like py3-none-macosx_14_0_arm64")
-    for file in ("highwater_mps/_command.py", "highwater_mps/program/bin/highwater"):
+    for file in ("highwater_mps/_command.py", f"{PROGRAM}/bin/highwater"):
         if not (given.root / file).is_file():
             sys.exit(f"assemble: {given.root} holds no {file}; it is not a folder that a wheel installs")
     links = [str(each) for each in given.root.rglob("*") if each.is_symlink()]

@@ -43,6 +43,8 @@ done
 for file in $(grep -oE '`[A-Za-z0-9.-]+\.txt`' "$doc/NOTICES.md" | tr -d '`'); do
   [ -s "$doc/licences/$file" ] || broken "the wheel lacks licences/$file, which NOTICES.md names"
 done
+own=$(head -qn 1 "${package%/*}"/highwater_mps-*.dist-info/licenses/* | tr -s ' \n' ' ')
+[ "$own" = " GNU GENERAL PUBLIC LICENSE MIT License " ] || broken "its own licences are not beside its metadata: $own"
 
 clean "$environment/bin/python" -c "import highwater_mps; assert highwater_mps.knob('a', 3) == 3" ||
   broken "the package cannot be imported"
