@@ -36,6 +36,31 @@ bool worksBetween(const LiveStore& store, std::int64_t beginNs, std::int64_t end
   return beginsIn(store.phaseLane()) || beginsIn(store.namedLane());
 }
 
+/// Whether the work between the end of the step of `row` and `untilNs` is the begin of a further
+/// step: no evaluation, and of each phase no more than that step has, without a backward. So it is
+/// at most what one step queues.
+bool beginsStepAfter(const LiveStore& store, std::size_t row, std::int64_t untilNs) {
+  const auto& step = store.steps().records[row];
+  const std::int64_t fromNs = endNsOf(step);
+  const SpanIndex& named = store.namedLane();
+  const std::size_t next = named.firstFrom(fromNs);
+  if (next < named.size() && named[next].beginNs < untilNs) return false;
+  const SpanIndex& phases = store.phaseLane();
+  const auto count = [&](std::int64_t beginNs, std::int64_t endNs, events::Phase phase) {
+    std::size_t found = 0;
+    for (std::size_t i = phases.firstFrom(beginNs); i < phases.size() && phases[i].beginNs < endNs;
+         ++i) {
+      if (phases[i].category == static_cast<std::uint8_t>(phase)) ++found;
+    }
+    return found;
+  };
+  for (const auto phase : {events::Phase::Backward, events::Phase::OptimizerStep}) {
+    if (count(fromNs, untilNs, phase) > 0) return false;
+  }
+  constexpr auto kForward = events::Phase::Forward;
+  return count(fromNs, untilNs, kForward) <= count(step.begin_ns(), fromNs, kForward);
+}
+
 /// Between two steps that follow each other the host does next to nothing.
 constexpr std::int64_t kLeastGapNs = 50'000;
 
@@ -57,7 +82,9 @@ std::int64_t drainedAfter(const LiveStore& store, std::size_t row, const StepRow
   const std::size_t steps = row + 1 - first;
   if (steps < kLeastDrainedSteps) return 0;
   const bool isAfterWork = worksBetween(store, endNsOf(records[row]), wait.beginNs);
-  const double all = static_cast<double>(steps) + (isAfterWork ? evaluation() : 0);
+  double others = 0;
+  if (isAfterWork) others = beginsStepAfter(store, row, wait.beginNs) ? 1 : evaluation();
+  const double all = static_cast<double>(steps) + others;
   const std::size_t counted = row + 1 - std::max(first, rows.first);
   const double share = static_cast<double>(counted) / all;
   return std::llround(static_cast<double>(wait.endNs - wait.beginNs) * share);
@@ -76,7 +103,9 @@ std::optional<TimeRange> drainAfterSteps(const LiveStore& store) {
   const TimeRange wait{waits[first].beginNs, waits[first].endNs};
   const bool hasWaited = (first > 0 && waits[first - 1].endNs > fromNs) ||
                          store.fallbackLane().firstFrom(fromNs) < store.fallbackLane().size();
-  if (hasWaited || worksBetween(store, endNs, wait.beginNs)) return std::nullopt;
+  const bool isOfSteps = !worksBetween(store, endNs, wait.beginNs) ||
+                         beginsStepAfter(store, records.size() - 1, wait.beginNs);
+  if (hasWaited || !isOfSteps) return std::nullopt;
   return wait;
 }
 

@@ -33,15 +33,17 @@ struct StepRows {
 /// So many steps must have been queued since the last wait for the next one to be for them.
 inline constexpr std::uint32_t kLeastDrainedSteps = 4;
 /// The wait, after the last step of a run that has ended, for what its steps have queued: nothing
-/// else comes in between, and kLeastDrainedSteps or more were queued since the last wait. Empty
-/// where there is none. Until its end the device was behind the host.
+/// else comes in between but the begin of a further step, and kLeastDrainedSteps or more were
+/// queued since the last wait. Empty where there is none. Until its end the device was behind the
+/// host.
 [[nodiscard]] std::optional<TimeRange> drainAfterSteps(const LiveStore& store);
 
 /// The time, in ns, for which the host waits after these steps for what they have queued: in the
 /// first wait between two steps, or after the last of them if it ends by `endNs`, where
 /// kLeastDrainedSteps or more were queued since the last wait. Of an evaluation before the wait,
 /// which has queued work as well, the share of the wait is estimated from sizes; where those are
-/// not known, and where other work comes before it, the wait does not count. Where only
+/// not known, and where other work comes before it, the wait does not count. The begin of a further
+/// step, as a forward that is not used, counts as a step: so much is lost at most. Where only
 /// some of the steps that it is for are among these, their part of it counts.
 [[nodiscard]] std::int64_t drainedNs(const LiveStore& store, const StepRows& steps,
                                      std::int64_t endNs);

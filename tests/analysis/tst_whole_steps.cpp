@@ -117,6 +117,27 @@ class TestWholeSteps : public QObject {
     QVERIFY(!drainAfterSteps(evaluated));
     // Nothing tells what an evaluation has of the wait.
     QVERIFY(!summarize(evaluated).rateHasDrain);
+    // A forward after the last step is the begin of a ninth, which has an eighth of the rest at
+    // most.
+    const auto goesForward = [&](std::int64_t times) {
+      return [&, times](test::OwnedBatch& batch) {
+        for (std::int64_t i = 0; i < 8; ++i) {
+          batch.phases.emplace_back(i * kMillisecond, kMillisecond / 8,
+                                    static_cast<std::uint32_t>(i + 1), std::uint16_t{1},
+                                    events::Phase::Forward);
+        }
+        for (std::int64_t i = 0; i < times; ++i) {
+          batch.phases.emplace_back(8 * kMillisecond + i * kMillisecond / 4, kMillisecond / 8, 9U,
+                                    std::uint16_t{1}, events::Phase::Forward);
+        }
+      };
+    };
+    const LiveStore begun = storeOf(goesForward(1), true);
+    QVERIFY(drainAfterSteps(begun));
+    QCOMPARE(drainedNs(begun, {0, 8}, 1'000'000'000), std::llround(20.0 * kMillisecond * 8 / 9));
+    QVERIFY(summarize(begun).rateHasDrain);
+    // More of them than a step has are something else.
+    QVERIFY(!drainAfterSteps(storeOf(goesForward(2), true)));
   }
 
   /// Twice the host queues eight steps, and then an evaluation, whose read waits for all of it. By
