@@ -817,6 +817,9 @@ class TestFindingRules : public QObject {
     slowDown(run = JudgedRun());
     run.moreAssemblyMs = [](std::uint32_t step) { return step > 36 ? 30 : 0; };
     QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
+    // Nor is what happens at once, as where the device's queue is full.
+    run.moreAssemblyMs = [](std::uint32_t step) { return step / 12 + (step > 30 ? 60 : 0); };
+    QVERIFY(only(run.judge(), FindingKind::SlowingSteps).title.empty());
   }
 
   void slowingStepsNameWhatTheDeviceHasMoreOf() {

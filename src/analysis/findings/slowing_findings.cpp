@@ -20,11 +20,10 @@ constexpr std::size_t kLeastSlowingSteps = 40;
 /// while makes one longer, not each.
 constexpr double kLeastQuarterRise = 1.05;
 
-/// The medians of the four quarters of the steps.
-using Quarters = std::array<double, 4>;
-
-Quarters quartersOf(const std::vector<double>& values) {
-  Quarters medians{};
+/// The medians of N equal parts of the steps, in their order.
+template <std::size_t N>
+std::array<double, N> mediansOf(const std::vector<double>& values) {
+  std::array<double, N> medians{};
   for (std::size_t i = 0; i < medians.size(); ++i) {
     const auto from = static_cast<std::ptrdiff_t>(values.size() * i / medians.size());
     const auto to = static_cast<std::ptrdiff_t>(values.size() * (i + 1) / medians.size());
@@ -33,10 +32,30 @@ Quarters quartersOf(const std::vector<double>& values) {
   return medians;
 }
 
+using Quarters = std::array<double, 4>;
+
+Quarters quartersOf(const std::vector<double>& values) {
+  return mediansOf<4>(values);
+}
+
 bool rises(const Quarters& each) {
   return each[0] > 0 && each[1] >= kLeastQuarterRise * each[0] &&
          each[2] >= kLeastQuarterRise * each[1] && each[3] >= kLeastQuarterRise * each[2] &&
          each[3] >= kLeastSlowing * each[0];
+}
+
+/// Whether most of the rise happens at once, between two of a few parts of the steps: where the
+/// host runs ahead until the device's queue is full, from there on each step takes as long as the
+/// device has for it. What grows with the steps rises in many places.
+bool jumps(const std::vector<double>& values) {
+  constexpr double kJump = 0.75;
+  const auto medians = mediansOf<8>(values);
+  // Over two parts: that in which it happens may lie between.
+  double largest = 0;
+  for (std::size_t i = 2; i < medians.size(); ++i) {
+    largest = std::max(largest, medians[i] - medians[i - 2]);
+  }
+  return largest > kJump * (medians.back() - medians.front());
 }
 
 /// A part of the steps, and how long the host worked in it.
@@ -134,8 +153,9 @@ void nameSlowingPart(const CheckedSteps& steps, const SlowingPart& slowing, Find
 }  // namespace
 
 bool becomeSlower(const CheckedSteps& steps) {
-  return steps.records.size() >= kLeastSlowingSteps && rises(quartersOf(steps.stepMs())) &&
-         keepsItsSize(steps);
+  if (steps.records.size() < kLeastSlowingSteps) return false;
+  const std::vector<double> ms = steps.stepMs();
+  return rises(quartersOf(ms)) && !jumps(ms) && keepsItsSize(steps);
 }
 
 void findSlowingSteps(const CheckedSteps& steps, Findings& findings) {
