@@ -7,6 +7,7 @@
 #include "analysis/account/host_lines.h"
 #include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
+#include "analysis/device/host_timeline.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
 #include "analysis/findings/finding_rules.h"
@@ -422,6 +423,11 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const std::int64_t waitsNs = waitNsIn(account, Region::Step) + backlogNs(steps, all);
   const std::int64_t allNs = account.nsIn(Region::Step);
   if (static_cast<double>(waitsNs) > kHardlyWaits * static_cast<double>(allNs)) return false;
+  // As the verdict has it.
+  const events::StepRecord& nearlyLast =
+      steps.records[steps.records.size() - 1 - steps.records.size() / 10];
+  const bool drained =
+      possibleDrains(steps.store, TimeRange{nearlyLast.begin_ns(), all.endNs}, 1) > 0;
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,
                        const std::function<bool(const AccountSpan&)>& in, double mostMs = 0,
@@ -430,9 +436,11 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
     finding.vague = vague;
     finding.estimate = true;
     finding.where = std::move(where);
-    finding.title = "Host-bound: " + title + ' ' + costText(ms);
+    finding.title = (drained ? "Host-bound: " : "May be host-bound: ") + title + ' ' + costText(ms);
     finding.evidence = more + "the host waits for the device for " + formatMs(toMs(waitsNs)) +
-                       " of " + formatMs(toMs(allNs)) + ", so the host is the slower of the two";
+                       " of " + formatMs(toMs(allNs)) +
+                       (drained ? ", so the host is the slower of the two"
+                                : ", and no wait near the end tells how far behind the device is");
     finding.advice = advice;
     const double share = nameLines(steps, in, finding);
     addOfUnknownIdle(steps, std::move(finding), ms, share, findings, mostMs);
@@ -454,8 +462,9 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
         [&own](const AccountSpan& span) { return span.part == own.part; }, own.mostMs());
   }
   if (loadMs >= leastMs || own.ms >= leastMs) return true;
-  // In a short step queueing takes most of the time whatever the device does.
-  if (steps.medianMs < kLeastIdleStepMs) return false;
+  // In a short step queueing takes most of the time whatever the device does, and in a long one
+  // where the device's queue is full.
+  if (steps.medianMs < kLeastIdleStepMs || !drained) return false;
   if (hasKind(findings, FindingKind::AnomalyDetection)) return false;
   const bool byOptimizer = kLeastOptimizerShare * queueMs <= optimizerMs;
   const bool byBackward = 2 * workMsIn(steps, account, {Phase::Backward}) > queueMs && !byOptimizer;
