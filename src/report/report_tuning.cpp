@@ -29,6 +29,7 @@ struct Tuning {
   MemoryModel model, goingOn;
   Setting setting;  ///< of the newest steps
   std::uint32_t mostBatch = kMostBatchSize;
+  bool runHasMost = false;  ///< mostBatch is a limit of the run's
   std::uint32_t mostLength = kLongestLength;
 
   [[nodiscard]] std::optional<std::uint32_t> largestBatch() const {
@@ -71,7 +72,10 @@ std::optional<Tuning> tuningOf(const LiveStore& store) {
   MemoryModel goingOn = model->goingOn(tuning::heldMemoryOf(store));
   const Setting setting = settingOf(*last, *model);
   Tuning tuned{std::move(*model), std::move(goingOn), setting};
-  if (store.run() && store.run()->maxBatchSize > 0) tuned.mostBatch = store.run()->maxBatchSize;
+  if (store.run() && store.run()->maxBatchSize > 0) {
+    tuned.mostBatch = store.run()->maxBatchSize;
+    tuned.runHasMost = !store.ownScript();
+  }
   if (store.run() && store.run()->maxSequenceLength > 0) {
     tuned.mostLength = store.run()->maxSequenceLength;
   }
@@ -145,7 +149,9 @@ std::string safeBatchText(const Tuning& tuned) {
       at.length > 1 ? " at length " + std::to_string(at.length) : std::string();
   const auto largest = tuned.largestBatch();
   std::string text = largest ? std::to_string(*largest) + length : "none is certain" + length;
-  if (largest == tuned.mostBatch) text += ", the most that the run allows";
+  if (largest == tuned.mostBatch) {
+    text += tuned.runHasMost ? ", the most that the run allows" : ", the largest that is predicted";
+  }
   const double high = tuned.model.limits().highWatermarkRatio;
   return text + " (in a fresh process; limit " + formatBytes(tuned.model.safeBytes()) + ", " +
          (high > 0 && high < 1 - tuning::kDefaultReserve
