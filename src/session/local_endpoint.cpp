@@ -131,7 +131,8 @@ Result<UniqueFd> writeToken(const QString& path, const std::string& token) {
                        S_IRUSR | S_IWUSR));
   if (!file.valid() ||
       ::write(file.get(), token.data(), token.size()) != static_cast<ssize_t>(token.size())) {
-    return failure("the token file could not be written: " + systemText());
+    return failure(path.toStdString() + " could not be written: " + systemText() +
+                   "; set TMPDIR to a folder with room");
   }
   (void)::flock(file.get(), LOCK_SH | LOCK_NB);  // a file system without locks has it too
   return file;

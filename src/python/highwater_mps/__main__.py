@@ -15,7 +15,7 @@ def problem_with(arguments) -> str:
     if arguments[0] == "-m":
         return "" if len(arguments) > 1 else f"-m needs the name of a module\n{_USAGE}"
     if arguments[0].startswith("-"):
-        return f"{arguments[0]} is no script; options of Python go before -m highwater\n{_USAGE}"
+        return f"{arguments[0]} is no script; options of Python go before -m highwater_mps\n{_USAGE}"
     if not os.path.exists(arguments[0]):
         return f"no such script: {arguments[0]}"
     ignoring = _flags_that_ignore()
