@@ -435,6 +435,22 @@ class OnTheSimulatedDevice(Recording):
         for step, loss in printed.items():
             self.assertAlmostEqual(recorded[step], loss, delta=1e-6 * abs(loss))
 
+    def test_a_torch_that_the_device_is_not_built_for(self):
+        """The script does not train on without the device that was asked for."""
+        import torch
+        copy = os.path.join(self.folder, "torch")
+        subprocess.run(["cp", "-rs", os.path.dirname(torch.__file__), copy], check=True)
+        version = os.path.join(copy, "version.py")
+        with open(version) as file:
+            text = file.read()
+        os.remove(version)
+        with open(version, "w") as file:
+            file.write(text.replace(torch.__version__, "9.9.0"))
+        run = self.record([PYTHON, "-c", "import torch; print('went on')"], ["--device", "sim"], PYTHONPATH=self.folder)
+        self.assertEqual((run.code, run.out), (2, ""), run.err)
+        self.assertIn("could not be watched: there is no simulated mps device: ", run.err)
+        self.assertIn("cannot run in libtorch 9.9.0", run.err)
+
     def test_the_limit_that_a_script_sets_itself(self):
         """Before its training, or in it; what PyTorch refuses is none."""
         for first, later in (("0.02", "0.02"), ("0.5", "0.02")):

@@ -18,24 +18,34 @@ def torch_imported(torch, variables=os.environ) -> None:
     """Called once `import torch` has finished, where the environment `variables` names a window."""
     from ._hooks import Hooks
     _live.environment = variables
-    load_simulated_device(torch)
+    window = Window(variables.get(SOCKET, ""), variables.get(TOKEN, ""))
+    problem = load_simulated_device(torch)
+    if problem:
+        # Who asked for a device that is not there wants no training on another; the reason is printed.
+        window.note("unwatched", f"there is no simulated mps device: {problem}")
+        raise SystemExit(2)
     if _live.hooks is None:
-        window = Window(variables.get(SOCKET, ""), variables.get(TOKEN, ""))
         window.note("torch")
         _live.hooks = Hooks(torch, window, make_probe)
         _live.hooks.watch_for_training()
 
 
-def load_simulated_device(torch) -> None:
-    """Makes "mps" the simulated device, where the environment asks for it."""
+def load_simulated_device(torch) -> str:
+    """Makes "mps" the simulated device, where the environment asks for it. Returns why that failed, else ""."""
     library = _live.environment.get(SIMULATED, "")
     if not library or torch.backends.mps.is_built():
-        return
+        return ""
     from . import _simulated
     torch.ops.load_library(library)
+    native = ctypes.CDLL(library)
+    native.highwater_simmps_error.restype = ctypes.c_char_p
+    problem = native.highwater_simmps_error()
+    if problem:
+        return os.fsdecode(problem)
     _simulated.complete(torch)
     # Before the process's own end destroys what the kernels use: oneDNN's, say, is younger than the device.
-    atexit.register(ctypes.CDLL(library).highwater_simmps_finish)
+    atexit.register(native.highwater_simmps_finish)
+    return ""
 
 
 def attach_now() -> str:
