@@ -8,7 +8,6 @@
 #include "core/units.h"
 #include "models/device_choices.h"
 #include "models/qt_text.h"
-#include "views/key_text.h"
 #include "views/lanes/event_text.h"
 
 namespace highwater::views {
@@ -398,9 +397,8 @@ QString MemoryPane::emptyText() const {
     return tr("The run ended before its first memory sample");
   }
   return store_->run() ? tr("Waiting for the first memory sample")
-                       : tr("Memory of the device over time: live, cached, and the limits.\n"
-                            "Press Run (%1) to train the sample workload")
-                             .arg(keyText(QKeySequence(Qt::CTRL | Qt::Key_R)));
+                       : tr("Memory of the device over time, once the training begins:\n"
+                            "live, cached, and the limits");
 }
 
 QString MemoryPane::tipAt(const QPoint& position) const {
