@@ -7,6 +7,8 @@
 #include <span>
 #include <tuple>
 
+#include "analysis/account/time_account.h"
+#include "analysis/device/host_timeline.h"
 #include "analysis/ranked_values.h"
 #include "analysis/statistics.h"
 #include "analysis/totals_tree.h"
@@ -375,9 +377,14 @@ RunSummary Counts::finish(const LiveStore& store, const TimeRange& range,
   done.rateLeavesOutFirst = firstNs > 0 && stepsNs > firstNs;
   std::int64_t ratedNs = done.rateLeavesOutFirst ? stepsNs - firstNs : stepsNs;
   // What the steps have queued is done when the host has waited for it.
-  const std::int64_t drained = drainedNs(store, wholeStepsIn(store, range), range.endNs);
+  const StepRows rows = wholeStepsIn(store, range);
+  const std::int64_t drained = drainedNs(store, rows, range.endNs);
   done.drainedMs = toMs(drained);
   done.rateHasDrain = drained > 0;
+  const bool hasQueue = store.hello() && store.hello()->device.selected == "mps";
+  done.rateIsQueued =
+      hasQueue && !rows.empty() &&
+      possibleDrains(store, {rows.in(store).front().begin_ns(), wholeRun(store).endNs}, 1) == 0;
   ratedNs += drained;
   const std::uint64_t rated = done.rateLeavesOutFirst ? tokens - firstTokens : tokens;
   if (ratedNs > 0) {

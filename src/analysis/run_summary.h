@@ -75,6 +75,9 @@ struct RunSummary {
   double tokensPerS = 0;
   double drainedMs = 0;       ///< drainedNs(), which is part of the time
   bool rateHasDrain = false;  ///< it is more than 0
+  /// From these steps to the end of the run the host never waits for the MPS device: it is how fast
+  /// the host queues, and the device may be slower.
+  bool rateIsQueued = false;
   bool rateLeavesOutFirst =
       false;  ///< false where the first step is the only one, or none of these
   std::optional<double> lossFirst, lossLast;

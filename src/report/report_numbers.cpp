@@ -42,7 +42,8 @@ std::string stepsLine(const LiveStore& store, const RunSummary& s) {
   if (s.tokensPerS <= 0) return line;  // the size of a script's batches is not known
   return line + ", " + formatRate(s.tokensPerS) + ' ' + std::string(store.rateUnit()) +
          (s.rateLeavesOutFirst ? " after the first" : "") +
-         (s.rateHasDrain ? ", with the waits after steps for what they queued" : "");
+         (s.rateHasDrain ? ", with the waits after steps for what they queued" : "") +
+         (s.rateIsQueued ? ", as the host queues them: the device may be slower" : "");
 }
 
 std::string lossLine(const RunSummary& s) {

@@ -98,7 +98,16 @@ class TestWholeSteps : public QObject {
     const auto drain = drainAfterSteps(store);
     QVERIFY(drain && drain->beginNs == 9 * kMillisecond && drain->endNs == 29 * kMillisecond);
     const RunSummary summary = summarize(store);
-    QVERIFY(summary.rateHasDrain && summary.rateLeavesOutFirst);
+    QVERIFY(summary.rateHasDrain && summary.rateLeavesOutFirst && !summary.rateIsQueued);
+    // Without any wait it is how fast the host queues; the CPU has no queue.
+    const auto rateIsQueuedOn = [&](const char* device) {
+      LiveStore without = storeOf([](test::OwnedBatch& batch) { batch.syncPoints.clear(); }, true);
+      Hello hello;
+      hello.device.selected = device;
+      without.apply(hello);
+      return summarize(without).rateIsQueued;
+    };
+    QVERIFY(rateIsQueuedOn("mps") && !rateIsQueuedOn("cpu"));
     QCOMPARE(summary.tokensPerS, 7 * 1024 / 0.027);
     // Not of a range that ends before, nor while the run may go on.
     QVERIFY(!summarize(store, TimeRange{0, 8 * kMillisecond}).rateHasDrain);

@@ -33,7 +33,7 @@ class TestReport : public QObject {
     QVERIFY(report["step_ms"]["p50"].toDouble() > 0);
     QVERIFY(report["step_ms"]["p95"].toDouble() >= report["step_ms"]["p50"].toDouble());
     QVERIFY(report["tokens_per_s"].toDouble() > 0);
-    QVERIFY(report["rate_includes_last_wait"].isBool());
+    QVERIFY(report["rate_includes_last_wait"].isBool() && report["rate_is_queued"].isBool());
     QVERIFY(report["loss"]["first"].toDouble() > report["loss"]["last"].toDouble());
     QVERIFY(report["held_out_accuracy"].toDouble() > 0.5);
     const QJsonObject memory = report["memory"].toObject();

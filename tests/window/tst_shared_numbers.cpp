@@ -174,8 +174,10 @@ class TestSharedNumbers : public QObject {
     const QJsonValue tokens = told.json["tokens_per_s"], samples = told.json["samples_per_s"];
     if (tokens.isDouble() || samples.isDouble()) {
       const double rate = (tokens.isDouble() ? tokens : samples).toDouble();
-      const QString name = told.json["rate_includes_last_wait"].toBool() ? "Throughput, with waits"
-                                                                         : "Throughput, mean";
+      const QString name = told.json["rate_is_queued"].toBool() ? "Throughput, as queued"
+                           : told.json["rate_includes_last_wait"].toBool()
+                               ? "Throughput, with waits"
+                               : "Throughput, mean";
       everywhere(told, qPrintable(name), text(store.rateText(rate)),
                  text(formatRate(rate)) + ' ' + text(store.rateUnit()));
     }

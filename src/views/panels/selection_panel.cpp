@@ -365,8 +365,12 @@ SelectionPanel::Row SelectionPanel::rateRow() const {
   QString tip = s.rateLeavesOutFirst
                     ? tr("Of the steps after the run's first, which compiles and allocates")
                     : QString();
-  if (!s.rateHasDrain) return {tr("Throughput, mean"), numbers_.rate, {}, tip};
+  if (!s.rateHasDrain && !s.rateIsQueued) return {tr("Throughput, mean"), numbers_.rate, {}, tip};
   if (!tip.isEmpty()) tip += QLatin1Char('\n');
+  if (s.rateIsQueued) {
+    tip += tr("No wait tells when the device was done: this is how fast the host queues");
+    return {tr("Throughput, as queued"), numbers_.rate, {}, tip};
+  }
   tip +=
       tr("After some steps the host waited for what they had queued: this time is counted too, "
          "since their work was done only then");
