@@ -32,8 +32,8 @@ constexpr bool kIsMac = false;
 #endif
 
 constexpr char kWithoutDisplay[] =
-    "use 'highwater report' or 'highwater export', which need none, or set "
-    "QT_QPA_PLATFORM=offscreen";
+    "use 'highwater run --record FILE', 'highwater report' or 'highwater export', which need none, "
+    "or set QT_QPA_PLATFORM=offscreen";
 
 /// What Qt has said since the start; shown only if it gives up.
 QStringList& startMessages() {

@@ -3,6 +3,7 @@
 #include <QCoreApplication>
 #include <QDir>
 #include <QFileInfo>
+#include <QThread>
 #include <QVersionNumber>
 #include <algorithm>
 
@@ -71,6 +72,7 @@ Result<WorkerChoice> chooseWorker(const QString& folder, const QProcessEnvironme
   });
   QStringList asked;
   for (const QString& python : findInterpreters({}, environment)) {
+    if (QThread::currentThread()->isInterruptionRequested()) break;
     const InstalledTorch torch = torchOf(python, environment);
     for (const QString& version : versions) {
       if (isRelease(torch.version, version)) {
