@@ -31,7 +31,7 @@ def step(rows):
 """
 LOADER = MODEL + """
 class Rows(torch.utils.data.Dataset):
-    def __len__(self): return 100_000
+    def __len__(self): return 10_000_000  # more than a slow machine trains before the sweep is done
     def __getitem__(self, index): return torch.zeros(256)
 loader = torch.utils.data.DataLoader(Rows(), batch_size=int(sys.argv[2]) if len(sys.argv) > 2 else 64, drop_last=True{})
 print("this is the script's")
