@@ -97,6 +97,15 @@ class TestReportArchive : public QObject {
     QCOMPARE(names(folder_->path()).filter(QStringLiteral(".highwater-draft")), QStringList());
   }
 
+  void saysWhyNoWorkerAnswered() {
+    QStringList own = environment();
+    own.back() = "HIGHWATER_WORKER=" + path("no-worker");
+    const Outcome made = report({path("a.tgz"), "--python", "/no/python"}, own);
+    QCOMPARE(made.exitCode, int(kExitDone));
+    QVERIFY2(made.out.contains("self-test    left out: HIGHWATER_WORKER names"),
+             qPrintable(made.out));
+  }
+
   void isNamedAndReplaced() {
     // In the current folder without a name.
     QProcess process;

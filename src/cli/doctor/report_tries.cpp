@@ -192,7 +192,7 @@ void ReportTries::takeSelfTest() {
   const QJsonDocument answer = QJsonDocument::fromJson(out_);
   const QString selected = answer[QLatin1String("device")][QLatin1String("selected")].toString();
   if (selected.isEmpty()) {
-    const QString why = answer[QLatin1String("error")].toString();
+    const QString why = answer[QLatin1String("worker")][QLatin1String("error")].toString();
     return skip(name, why.isEmpty() ? QStringLiteral("no worker answered") : why);
   }
   if (selected != QLatin1String("mps")) {
