@@ -27,13 +27,14 @@ TimeRange firstToLast(std::span<const events::StepRecord> steps) {
 
 namespace {
 
+bool beginsIn(const SpanIndex& lane, std::int64_t beginNs, std::int64_t endNs) {
+  const std::size_t next = lane.firstFrom(beginNs);
+  return next < lane.size() && lane[next].beginNs < endNs;
+}
+
 /// Whether a phase, or one that the script names, begins in a range.
 bool worksBetween(const LiveStore& store, std::int64_t beginNs, std::int64_t endNs) {
-  const auto beginsIn = [&](const SpanIndex& lane) {
-    const std::size_t next = lane.firstFrom(beginNs);
-    return next < lane.size() && lane[next].beginNs < endNs;
-  };
-  return beginsIn(store.phaseLane()) || beginsIn(store.namedLane());
+  return beginsIn(store.phaseLane(), beginNs, endNs) || beginsIn(store.namedLane(), beginNs, endNs);
 }
 
 /// Whether the work between the end of the step of `row` and `untilNs` is the begin of a further
@@ -42,9 +43,7 @@ bool worksBetween(const LiveStore& store, std::int64_t beginNs, std::int64_t end
 bool beginsStepAfter(const LiveStore& store, std::size_t row, std::int64_t untilNs) {
   const auto& step = store.steps().records[row];
   const std::int64_t fromNs = endNsOf(step);
-  const SpanIndex& named = store.namedLane();
-  const std::size_t next = named.firstFrom(fromNs);
-  if (next < named.size() && named[next].beginNs < untilNs) return false;
+  if (beginsIn(store.namedLane(), fromNs, untilNs)) return false;
   const SpanIndex& phases = store.phaseLane();
   const auto count = [&](std::int64_t beginNs, std::int64_t endNs, events::Phase phase) {
     std::size_t found = 0;

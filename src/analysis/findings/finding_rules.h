@@ -187,6 +187,10 @@ struct DriverGrowth {
 /// Adds a finding if some steps take far longer than others of the same shape, and it is known
 /// where.
 void findStepSwings(const CheckedSteps& steps, Findings& findings);
+/// Whether the host may have waited until the device had done everything, at some time from the
+/// last tenth of `steps` to the end of the run: otherwise nothing tells how far behind it is.
+[[nodiscard]] bool mayDrainNearEnd(const LiveStore& store,
+                                   std::span<const events::StepRecord> steps);
 /// Whether the steps, of which there are enough, take longer and longer, and there is no more to do
 /// in them: then what each step adds to slows the next ones.
 [[nodiscard]] bool becomeSlower(const CheckedSteps& steps);

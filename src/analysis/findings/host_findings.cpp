@@ -7,7 +7,6 @@
 #include "analysis/account/host_lines.h"
 #include "analysis/account/memory_growth.h"
 #include "analysis/account/time_account.h"
-#include "analysis/device/host_timeline.h"
 #include "analysis/device/idle_estimate.h"
 #include "analysis/device/idle_parts.h"
 #include "analysis/findings/finding_rules.h"
@@ -423,11 +422,7 @@ bool addUnwaitedWork(const CheckedSteps& steps, const Assembly& assembly,
   const std::int64_t waitsNs = waitNsIn(account, Region::Step) + backlogNs(steps, all);
   const std::int64_t allNs = account.nsIn(Region::Step);
   if (static_cast<double>(waitsNs) > kHardlyWaits * static_cast<double>(allNs)) return false;
-  // As the verdict has it.
-  const events::StepRecord& nearlyLast =
-      steps.records[steps.records.size() - 1 - steps.records.size() / 10];
-  const bool drained =
-      possibleDrains(steps.store, TimeRange{nearlyLast.begin_ns(), all.endNs}, 1) > 0;
+  const bool drained = mayDrainNearEnd(steps.store, steps.records);
   const auto add = [&](double ms, std::string where, const std::string& title,
                        const std::string& more, const std::string& advice,
                        const std::function<bool(const AccountSpan&)>& in, double mostMs = 0,

@@ -144,10 +144,9 @@ std::string backlogText(const LiveStore& store, std::span<const events::StepReco
 /// tenth of `newest` on, and since their begin the host has waited for it for hardly any time.
 /// Before such a wait nothing tells.
 bool keepsUp(const LiveStore& store, std::span<const events::StepRecord> newest, double stepsNs) {
-  const std::int64_t endNs = wholeRun(store).endNs;
-  const auto& nearlyLast = newest[newest.size() - 1 - newest.size() / 10];
-  if (possibleDrains(store, TimeRange{nearlyLast.begin_ns(), endNs}, 1) == 0) return false;
-  const TimeAccount all = accountTime(store, TimeRange{newest.front().begin_ns(), endNs});
+  if (!mayDrainNearEnd(store, newest)) return false;
+  const TimeAccount all =
+      accountTime(store, TimeRange{newest.front().begin_ns(), wholeRun(store).endNs});
   const std::int64_t waitNs =
       all.nsWhere([](const AccountRow& row) { return row.activity == Activity::Wait; });
   return static_cast<double>(waitNs) <= kHardlyWaits * stepsNs;
@@ -164,6 +163,11 @@ std::string unknownText(const LiveStore& store, const IdleShare& idle) {
 }
 
 }  // namespace
+
+bool mayDrainNearEnd(const LiveStore& store, std::span<const events::StepRecord> steps) {
+  const events::StepRecord& nearlyLast = steps[steps.size() - 1 - steps.size() / 10];
+  return possibleDrains(store, {nearlyLast.begin_ns(), wholeRun(store).endNs}, 1) > 0;
+}
 
 std::string_view bottleneckKey(Bottleneck bottleneck) {
   constexpr std::array<std::string_view, 5> kKeys = {"unknown", "device", "host", "turns",
